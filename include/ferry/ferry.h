@@ -1,0 +1,16 @@
+/* Everything. */
+#ifndef FERRY_FERRY_H
+#define FERRY_FERRY_H
+
+#include "ferry/apply.h"
+#include "ferry/dtype.h"
+#include "ferry/kernel.h"
+#include "ferry/memory.h"
+#include "ferry/movement.h"
+#include "ferry/npy.h"
+#include "ferry/stats.h"
+#include "ferry/status.h"
+#include "ferry/version.h"
+#include "ferry/view.h"
+
+#endif

@@ -1,0 +1,85 @@
+/* Streams, and the movement of storages between host and devices. */
+#ifndef FERRY_MOVEMENT_H
+#define FERRY_MOVEMENT_H
+
+#include "ferry/view.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where bytes are: a device's number, or one of these. */
+typedef int ferry_place;
+#define FERRY_PLACE_HOST (-1)
+#define FERRY_PLACE_NOWHERE (-2) /* never touched, as far as the library knows */
+#define FERRY_PLACE_MIXED (-3)   /* only as an answer: parts are in different places */
+
+/*
+ * A queue of work on one device, as a CUDA stream. In every call a NULL stream is the library's own stream of device 0
+ * (never CUDA's legacy stream). A stream belongs to the library's bookkeeping: destroy it with ferry_stream_destroy.
+ */
+typedef struct ferry_stream ferry_stream;
+
+FERRY_API ferry_status ferry_stream_create(int device, ferry_stream **out);
+/* Wraps a cudaStream_t of the caller's, which must outlive the wrapper. FERRY_UNSUPPORTED on the simulator. */
+FERRY_API ferry_status ferry_stream_wrap(int device, void *native, ferry_stream **out);
+/* Waits for the stream's work, then frees it (a wrapped stream stays the caller's). NULL is a no-op. */
+FERRY_API void ferry_stream_destroy(ferry_stream *stream);
+/* The cudaStream_t for the caller's own launches; NULL on the simulator. */
+FERRY_API void *ferry_stream_native(ferry_stream *stream);
+FERRY_API int ferry_stream_device(const ferry_stream *stream);
+/* Waits for the stream's work, NULL for the work of every stream. FERRY_BACKEND reports a failed kernel. */
+FERRY_API ferry_status ferry_sync(ferry_stream *stream);
+
+typedef enum ferry_access {
+    FERRY_READ = 1,
+    FERRY_WRITE = 2, /* every element of the view is overwritten, what it held is worthless */
+    FERRY_READWRITE = 3
+} ferry_access;
+
+/* A view with the access that a kernel makes. */
+typedef struct ferry_operand {
+    const ferry_view *view;
+    ferry_access access;
+    int passes; /* how often the kernel goes over the bytes; 0: unknown */
+} ferry_operand;
+
+/*
+ * Before a launch on `stream`: brings every operand where the heap's policy wants it, in one batch, in stream order, and makes
+ * the stream wait for other streams' kernels that wrote what these read or use what these write.
+ *   prefetch  READ and READWRITE bytes that are elsewhere are prefetched to the stream's device; WRITE bytes, on pages that
+ *             lie wholly inside the view, are discarded and prefetched (nothing crosses), on ragged edges prefetched
+ *   none      nothing: the driver's faults move the pages
+ * Resident operands cost no driver call. Validation comes first: on FERRY_INVALID_ARGUMENT (memory that is not ferry's, a
+ * read-only view written) and FERRY_UNSUPPORTED (the stream is being captured into a graph and bytes would have to move)
+ * nothing has been moved. A WRITE operand's contents are undefined from here until the kernel has written them.
+ * After the launch, or instead of it when it fails, call ferry_complete with the same operands.
+ */
+FERRY_API ferry_status ferry_acquire(const ferry_operand *operands, size_t n, ferry_stream *stream);
+
+/* After the launch: notes that work queued on the stream so far uses the operands, so that frees, the host and other streams wait for it. */
+FERRY_API ferry_status ferry_complete(const ferry_operand *operands, size_t n, ferry_stream *stream);
+
+/*
+ * Before the host reads or writes an array that kernels use: waits for the kernels concerned (readers only matter to a
+ * writer), then brings what the host will read home; what it will overwrite (WRITE) comes home without its contents. Returns when the host may
+ * touch the view. Views of memory that is not ferry's, and of nothing, succeed at once. FERRY_BACKEND.
+ */
+FERRY_API ferry_status ferry_host_acquire(const ferry_view *view, ferry_access access);
+
+/* Moves the view's bytes by hand, whatever the policy; in stream order (to the host: returns when they are there). */
+FERRY_API ferry_status ferry_prefetch(const ferry_view *view, ferry_place to, ferry_stream *stream);
+
+/* Where the library believes the view's bytes are; FERRY_PLACE_HOST for memory that is not ferry's. */
+FERRY_API ferry_place ferry_view_place(const ferry_view *view);
+
+/*
+ * The address through which device code reaches managed memory: `address` itself on CUDA, an alias on the simulator, whose
+ * host kernels must use it (touching the address itself counts as the host's touch).
+ */
+FERRY_API void *ferry_device_pointer(const void *address);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
