@@ -1,0 +1,1 @@
+add_library(ferry_jemalloc INTERFACE)
