@@ -6,7 +6,7 @@ target_compile_features(ferry_flags INTERFACE c_std_11)
 target_compile_definitions(ferry_flags INTERFACE _GNU_SOURCE=)
 target_compile_options(ferry_flags INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wvla
-    # gcc fuses a*b+c across statements by default in its GNU modes; results must not depend on that.
+    # Fusing a*b+c is left to the source: results must not depend on the compiler.
     -ffp-contract=off
     $<$<BOOL:${FERRY_WERROR}>:-Werror>)
 if(FERRY_SANITIZE)
