@@ -62,7 +62,7 @@ function(ferry_test)
     if(TEST_NUMPY AND NOT FERRY_PYTHON)
         add_test(NAME ${TEST_NAME} COMMAND sh -c "echo 'no Python with NumPy'; exit 77")
     else()
-        add_test(NAME ${TEST_NAME} COMMAND ${TEST_COMMAND} ${TEST_ARGS})
+        add_test(NAME ${TEST_NAME} COMMAND ${TEST_COMMAND} ${TEST_ARGS} COMMAND_EXPAND_LISTS)
     endif()
     set_tests_properties(${TEST_NAME} PROPERTIES
         SKIP_RETURN_CODE 77

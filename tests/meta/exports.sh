@@ -1,0 +1,29 @@
+#!/bin/sh
+# exports.sh SOURCE CC LIBRARY ARCHIVE: the shared library exports what the public headers declare, the static one too, and
+# neither anything else; and the shared one needs no static TLS, so that it can be opened at run time.
+set -eu
+source=$1 cc=$2 library=$3 archive=$4
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# FERRY_API, once preprocessed, is an attribute; the declared name is the first that a parenthesis follows.
+for header in "$source"/include/ferry/*.h; do
+    echo "#include \"ferry/$(basename "$header")\""
+done | "$cc" -x c -std=c11 -I"$source/include" -E -P - | tr '\n' ' ' | tr ';{}' '\n\n\n' |
+    grep 'visibility("default")' | grep -oE 'ferry_[a-z0-9_]+ *\(.*' | sed 's/ *(.*//' | sort -u >"$scratch/declared"
+nm -D --defined-only -P "$library" | awk '$2 != "A" {sub(/@.*/, "", $1); print $1}' | sort -u >"$scratch/exported"
+nm -g --defined-only -P "$archive" | awk 'NF > 2 {print $1}' | sort -u >"$scratch/archived"
+
+[ -s "$scratch/declared" ] || { echo "no declaration found"; exit 1; }
+status=0
+for form in exported archived; do
+    missing=$(comm -23 "$scratch/declared" "$scratch/$form")
+    surplus=$(comm -13 "$scratch/declared" "$scratch/$form")
+    [ -z "$missing" ] || { echo "declared, not $form:" $missing; status=1; }
+    [ -z "$surplus" ] || { echo "$form, not declared:" $surplus; status=1; }
+done
+if LC_ALL=C readelf -d "$library" | grep -q STATIC_TLS; then
+    echo "$library needs static TLS: dlopen may fail"
+    status=1
+fi
+exit $status
