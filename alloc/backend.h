@@ -89,6 +89,7 @@ typedef struct backend {
 
     /* `image` may be NULL (host function only) and `host` too; kernel_launch says FERRY_UNSUPPORTED when its half is absent. */
     ferry_status (*kernel_load)(const void *image, size_t bytes, const char *name, ferry_host_kernel host, backend_kernel **out);
+    ferry_status (*kernel_set_host)(backend_kernel *kernel, ferry_host_kernel host);
     void (*kernel_unload)(backend_kernel *kernel);
     ferry_status (*kernel_launch)(backend_kernel *kernel, const ferry_grid *grid, void *const *args, const size_t *sizes, size_t n,
                                   backend_stream *stream);
