@@ -3,6 +3,9 @@
 find_package(Threads REQUIRED)
 set(ferry_system_libraries Threads::Threads ${CMAKE_DL_LIBS} m)
 
+# Installed programs find the library beside them, wherever the prefix is moved.
+set(CMAKE_INSTALL_RPATH $ORIGIN/../${CMAKE_INSTALL_LIBDIR})
+
 # What tests link: every symbol of the library, private ones included.
 add_library(ferry_internal STATIC $<TARGET_OBJECTS:ferry_objects>)
 set_target_properties(ferry_internal PROPERTIES LINKER_LANGUAGE C)

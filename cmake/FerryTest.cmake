@@ -5,7 +5,8 @@
 #
 # A test is one executable `test_<name>` over the internal static library, with the source root and include/ on its
 # include path; or a command. Exit status 77 means skipped. LABELS defaults to unit.
-# NUMPY: FERRY_PYTHON in the environment names an interpreter with NumPy; without one the test is registered as skipped.
+# NUMPY: FERRY_PYTHON in the environment names an interpreter with NumPy; without one the test is skipped. Adds the
+# label numpy.
 # SERIAL: nothing else runs at the same time.
 
 # The first of these that imports NumPy.
@@ -55,6 +56,9 @@ function(ferry_test)
     endif()
     if(NOT TEST_LABELS)
         set(TEST_LABELS unit)
+    endif()
+    if(TEST_NUMPY)
+        list(APPEND TEST_LABELS numpy)
     endif()
     if(NOT TEST_TIMEOUT)
         set(TEST_TIMEOUT 300)

@@ -21,7 +21,7 @@
 
 #include "ferry/status.h"
 
-#define TEST_SKIPPED           77
+#define TEST_SKIPPED 77
 #define TEST_REPORTED_FAILURES 20 /* more are counted, not printed */
 
 static atomic_long test_checks;
@@ -85,16 +85,16 @@ static inline int test_finish(void) {
 /* Each CHECK is an expression: true when it holds. */
 #define CHECK(condition) test_note((condition), __FILE__, __LINE__, "%s does not hold", #condition)
 /* CHECK_THAT(condition, format, …) says more: the values that the expression hides. */
-#define CHECK_THAT(condition, ...)     test_note((condition), __FILE__, __LINE__, __VA_ARGS__)
-#define CHECK_INT(got, want)           test_note_int((intmax_t)(got), (intmax_t)(want), #got, __FILE__, __LINE__)
-#define CHECK_UINT(got, want)          test_note_uint((uintmax_t)(got), (uintmax_t)(want), #got, __FILE__, __LINE__)
-#define CHECK_STRING(got, want)        test_note_string((got), (want), #got, __FILE__, __LINE__)
+#define CHECK_THAT(condition, ...) test_note((condition), __FILE__, __LINE__, __VA_ARGS__)
+#define CHECK_INT(got, want) test_note_int((intmax_t)(got), (intmax_t)(want), #got, __FILE__, __LINE__)
+#define CHECK_UINT(got, want) test_note_uint((uintmax_t)(got), (uintmax_t)(want), #got, __FILE__, __LINE__)
+#define CHECK_STRING(got, want) test_note_string((got), (want), #got, __FILE__, __LINE__)
 #define CHECK_MEMORY(got, want, bytes) test_note_memory((got), (want), (bytes), #got, __FILE__, __LINE__)
-#define CHECK_STATUS(call, want)       test_note_status((call), (want), #call, __FILE__, __LINE__)
-#define CHECK_OK(call)                 CHECK_STATUS(call, FERRY_OK)
+#define CHECK_STATUS(call, want) test_note_status((call), (want), #call, __FILE__, __LINE__)
+#define CHECK_OK(call) CHECK_STATUS(call, FERRY_OK)
 
 #define REQUIRE(condition) TEST_REQUIRED(CHECK(condition))
-#define REQUIRE_OK(call)   TEST_REQUIRED(CHECK_OK(call))
+#define REQUIRE_OK(call) TEST_REQUIRED(CHECK_OK(call))
 
 /* Runs one test function; its name appears when a check in it fails. */
 #define RUN(function) test_run((function), #function)

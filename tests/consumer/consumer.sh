@@ -14,6 +14,11 @@ trap 'rm -rf "$scratch"' EXIT
 "$cmake" --install "$build" --prefix "$scratch/first" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 mv "$scratch/first" "$scratch/second"
 
+# What was installed runs where it is now.
+if [ -x "$scratch/second/bin/ferry" ]; then
+    "$scratch/second/bin/ferry" --version
+fi
+
 with_cmake() {
     "$cmake" -S "$source/project" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$scratch/second" -DCMAKE_C_COMPILER="$cc"
     "$cmake" --build "$scratch/build"
