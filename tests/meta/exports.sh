@@ -9,7 +9,7 @@ trap 'rm -rf "$scratch"' EXIT
 # FERRY_API, once preprocessed, is an attribute; the declared name is the first that a parenthesis follows.
 for header in "$source"/include/ferry/*.h; do
     echo "#include \"ferry/$(basename "$header")\""
-done | "$cc" -x c -std=c11 -I"$source/include" -E -P - | tr '\n' ' ' | tr ';{}' '\n\n\n' |
+done | "$cc" -x c -std=c11 -I"$source/include" -E -P - | tr '\n' ' ' | tr ';{}' '\n' |
     grep 'visibility("default")' | grep -oE 'ferry_[a-z0-9_]+ *\(.*' | sed 's/ *(.*//' | sort -u >"$scratch/declared"
 nm -D --defined-only -P "$library" | awk '$2 != "A" {sub(/@.*/, "", $1); print $1}' | sort -u >"$scratch/exported"
 nm -g --defined-only -P "$archive" | awk 'NF > 2 {print $1}' | sort -u >"$scratch/archived"
@@ -17,10 +17,10 @@ nm -g --defined-only -P "$archive" | awk 'NF > 2 {print $1}' | sort -u >"$scratc
 [ -s "$scratch/declared" ] || { echo "no declaration found"; exit 1; }
 status=0
 for form in exported archived; do
-    missing=$(comm -23 "$scratch/declared" "$scratch/$form")
-    surplus=$(comm -13 "$scratch/declared" "$scratch/$form")
-    [ -z "$missing" ] || { echo "declared, not $form:" $missing; status=1; }
-    [ -z "$surplus" ] || { echo "$form, not declared:" $surplus; status=1; }
+    missing=$(comm -23 "$scratch/declared" "$scratch/$form" | tr '\n' ' ')
+    surplus=$(comm -13 "$scratch/declared" "$scratch/$form" | tr '\n' ' ')
+    [ -z "$missing" ] || { echo "declared, not $form: $missing"; status=1; }
+    [ -z "$surplus" ] || { echo "$form, not declared: $surplus"; status=1; }
 done
 if LC_ALL=C readelf -d "$library" | grep -q STATIC_TLS; then
     echo "$library needs static TLS: dlopen may fail"

@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # sources PATTERN…: the project's own files, relative to the current folder (the source root), whose names match one of the
 # shell patterns. To be sourced.
 
