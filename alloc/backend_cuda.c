@@ -275,6 +275,7 @@ const backend backend_cuda = {
     .event_query = cuda_event_query,
     .event_sync = cuda_event_sync,
     .kernel_load = cuda_kernel_load,
+    .kernel_set_host = cuda_kernel_set_host,
     .kernel_unload = cuda_kernel_unload,
     .kernel_launch = cuda_kernel_launch,
     .touch = NULL,

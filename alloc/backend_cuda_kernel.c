@@ -145,6 +145,12 @@ ferry_status cuda_kernel_load(const void *image, size_t bytes, const char *name,
     return status;
 }
 
+/* Host functions are the simulator's. */
+ferry_status cuda_kernel_set_host(backend_kernel *kernel, ferry_host_kernel host) {
+    (void)kernel, (void)host;
+    return FERRY_OK;
+}
+
 void cuda_kernel_unload(backend_kernel *kernel) {
     struct cuda_scope scope;
     if (!kernel)

@@ -78,6 +78,7 @@ ferry_status cuda_event_sync(backend_event *event);
 
 ferry_status cuda_kernel_load(const void *image, size_t bytes, const char *name, ferry_host_kernel host,
                               backend_kernel **out);
+ferry_status cuda_kernel_set_host(backend_kernel *kernel, ferry_host_kernel host);
 void cuda_kernel_unload(backend_kernel *kernel);
 ferry_status cuda_kernel_launch(backend_kernel *kernel, const ferry_grid *grid, void *const *args, const size_t *sizes,
                                 size_t n, backend_stream *stream);
