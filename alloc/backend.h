@@ -1,11 +1,11 @@
 /*
- * The backend contract: everything that ferry asks of a device runtime. One table per platform (cuda, sim), and decorators
- * (faulty) that wrap one.
+ * The backend contract: everything that ferry asks of a device runtime. One table per platform (cuda, sim), and
+ * decorators (faulty) that wrap one.
  *
  * Preconditions, said once:
  *  - `open` succeeded, and has been called once in the process;
- *  - ranges are never empty and lie in one region that `reserve` gave; prefetched ranges begin and end on pages, discarded
- *    ones too, and a range is named once per call;
+ *  - ranges are never empty and lie in one region that `reserve` gave; prefetched ranges begin and end on pages,
+ * discarded ones too, and a range is named once per call;
  *  - the caller holds no lock that a kernel's end could need, and never calls from a forked child;
  *  - calls are thread-safe.
  * Every function that can fails with a status and sets ferry_error_detail; it then has had no effect.
@@ -62,15 +62,17 @@ typedef struct backend {
     ferry_status (*device_get)(int device, ferry_device_info *out);
 
     /*
-     * A region of managed memory, aligned to FERRY_BLOCK_BYTES, `bytes` a multiple of it; pages read as zero until touched. With
-     * `host_homed` it carries the host as preferred location and accessed-by for every device, where devices allow hints.
+     * A region of managed memory, aligned to FERRY_BLOCK_BYTES, `bytes` a multiple of it; pages read as zero until
+     * touched. With `host_homed` it carries the host as preferred location and accessed-by for every device, where
+     * devices allow hints.
      */
     ferry_status (*reserve)(size_t bytes, bool host_homed, void **out);
     ferry_status (*release)(void *base, size_t bytes);
 
     /*
-     * Moves n ranges in stream order, all to one place. To the host, `move` may return before they are there: stream_sync tells. Without concurrent
-     * managed access on every device it must not be called. FERRY_UNSUPPORTED while the stream is being captured.
+     * Moves n ranges in stream order, all to one place. To the host, `move` may return before they are there:
+     * stream_sync tells. Without concurrent managed access on every device it must not be called. FERRY_UNSUPPORTED
+     * while the stream is being captured.
      */
     ferry_status (*move)(const backend_move *moves, size_t n, backend_stream *stream);
 
@@ -79,22 +81,27 @@ typedef struct backend {
     void (*stream_destroy)(backend_stream *stream);
     void *(*stream_native)(backend_stream *stream);
     ferry_status (*stream_sync)(backend_stream *stream);
-    ferry_status (*stream_wait)(backend_stream *stream, backend_event *event); /* later work on the stream waits for the event */
+    ferry_status (*stream_wait)(backend_stream *stream,
+                                backend_event *event); /* later work on the stream waits for the event */
 
     ferry_status (*event_create)(int device, backend_event **out);
     void (*event_destroy)(backend_event *event);
     ferry_status (*event_record)(backend_event *event, backend_stream *stream);
-    ferry_status (*event_query)(backend_event *event, bool *done); /* a failed kernel counts as done and is reported by stream_sync */
+    ferry_status (*event_query)(backend_event *event,
+                                bool *done); /* a failed kernel counts as done and is reported by stream_sync */
     ferry_status (*event_sync)(backend_event *event);
 
-    /* `image` may be NULL (host function only) and `host` too; kernel_launch says FERRY_UNSUPPORTED when its half is absent. */
-    ferry_status (*kernel_load)(const void *image, size_t bytes, const char *name, ferry_host_kernel host, backend_kernel **out);
+    /* `image` may be NULL (host function only) and `host` too; kernel_launch says FERRY_UNSUPPORTED when its half is
+     * absent. */
+    ferry_status (*kernel_load)(const void *image, size_t bytes, const char *name, ferry_host_kernel host,
+                                backend_kernel **out);
     ferry_status (*kernel_set_host)(backend_kernel *kernel, ferry_host_kernel host);
     void (*kernel_unload)(backend_kernel *kernel);
-    ferry_status (*kernel_launch)(backend_kernel *kernel, const ferry_grid *grid, void *const *args, const size_t *sizes, size_t n,
-                                  backend_stream *stream);
+    ferry_status (*kernel_launch)(backend_kernel *kernel, const ferry_grid *grid, void *const *args,
+                                  const size_t *sizes, size_t n, backend_stream *stream);
 
-    /* Declares what the work just queued touches. NULL where the hardware sees for itself; the simulator moves pages by it. */
+    /* Declares what the work just queued touches. NULL where the hardware sees for itself; the simulator moves pages by
+     * it. */
     ferry_status (*touch)(const backend_touch *touches, size_t n, backend_stream *stream);
 
     /* NULL: the address itself. */
@@ -111,8 +118,8 @@ extern const backend backend_cuda; /* only where the build has the CUDA toolkit 
 extern const backend backend_sim;
 
 /*
- * Wraps `inner` so that the n-th call of a function that can fail does fail, with FERRY_BACKEND, when `armed`; counts such calls. For
- * tests: raise the failure point until the whole operation succeeds.
+ * Wraps `inner` so that the n-th call of a function that can fail does fail, with FERRY_BACKEND, when `armed`; counts
+ * such calls. For tests: raise the failure point until the whole operation succeeds.
  */
 const backend *backend_faulty(const backend *inner);
 void backend_faulty_arm(uint64_t nth); /* 0 disarms; 1 fails the next call */

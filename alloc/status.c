@@ -7,7 +7,7 @@
 
 #include "ferry/version.h"
 
-#define DETAIL_BYTES 1024 /* a compiler's log is cut to this */
+#define DETAIL_BYTES 4096 /* a compiler's log is cut to this */
 #define TEXT(x) #x
 #define VERSION(major, minor, patch) TEXT(major) "." TEXT(minor) "." TEXT(patch)
 

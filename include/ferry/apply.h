@@ -26,21 +26,25 @@ FERRY_API int ferry_op_arity(ferry_op op);
 FERRY_API ferry_status ferry_op_find(const char *name, ferry_op *out);
 
 /*
- * NumPy's type resolution: `compute` is the type the inputs are cast to (the operation's first loop to which all inputs cast
- * safely), `result` what it gives. FERRY_DTYPE when no loop takes them. Either pointer may be NULL.
+ * NumPy's type resolution: `compute` is the type the inputs are cast to (the operation's first loop to which all inputs
+ * cast safely), `result` what it gives. FERRY_DTYPE when no loop takes them. Either pointer may be NULL.
  */
-FERRY_API ferry_status ferry_op_dtypes(ferry_op op, const ferry_dtype *in, int nin, ferry_dtype *compute, ferry_dtype *result);
+FERRY_API ferry_status ferry_op_dtypes(ferry_op op, const ferry_dtype *in, int nin, ferry_dtype *compute,
+                                       ferry_dtype *result);
 
 /*
- * out[...] = op(in…), elementwise, in stream order: inputs broadcast to out's shape, cast as NumPy does, and the result casts to
- * out's dtype by the same-kind rule. Any strides; out may be or overlap an input, as if the inputs were copied first. All views lie in
- * ferry memory. Everything is validated, compiled and allocated before anything is discarded or written. FERRY_SHAPE, FERRY_DTYPE, FERRY_CAST,
- * FERRY_INVALID_ARGUMENT, FERRY_COMPILE, FERRY_BACKEND. The views may go out of scope and the memory be freed at once.
+ * out[...] = op(in…), elementwise, in stream order: inputs broadcast to out's shape, cast as NumPy does, and the result
+ * casts to out's dtype by the same-kind rule. Any strides; out may be or overlap an input, as if the inputs were copied
+ * first. All views lie in ferry memory. Everything is validated, compiled and allocated before anything is discarded or
+ * written. FERRY_SHAPE, FERRY_DTYPE, FERRY_CAST, FERRY_INVALID_ARGUMENT, FERRY_COMPILE, FERRY_BACKEND. The views may go
+ * out of scope and the memory be freed at once.
  */
-FERRY_API ferry_status ferry_apply(ferry_op op, const ferry_view *const *in, int nin, const ferry_view *out, ferry_stream *stream);
+FERRY_API ferry_status ferry_apply(ferry_op op, const ferry_view *const *in, int nin, const ferry_view *out,
+                                   ferry_stream *stream);
 
 /*
- * ferry_assign_host in stream order: on the device when both lie in ferry memory and src is there, else on the host, now.
+ * ferry_assign_host in stream order: on the device when both lie in ferry memory and src is there, else on the host,
+ * now.
  */
 FERRY_API ferry_status ferry_assign(const ferry_view *dst, const ferry_view *src, ferry_stream *stream);
 

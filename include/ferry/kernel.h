@@ -15,8 +15,8 @@ typedef struct ferry_grid {
 } ferry_grid;
 
 /*
- * The simulator's version of a kernel: does the whole grid's work on the CPU, later, on some thread of the library's choosing.
- * args[i] points at the i-th argument's value, as in cudaLaunchKernel; managed addresses are device pointers.
+ * The simulator's version of a kernel: does the whole grid's work on the CPU, later, on some thread of the library's
+ * choosing. args[i] points at the i-th argument's value, as in cudaLaunchKernel; managed addresses are device pointers.
  */
 typedef void (*ferry_host_kernel)(const ferry_grid *grid, void *const *args);
 
@@ -24,15 +24,16 @@ typedef void (*ferry_host_kernel)(const ferry_grid *grid, void *const *args);
 typedef struct ferry_kernel ferry_kernel;
 
 /*
- * From machine code: `image` is a cubin, fatbin or PTX text of `bytes` bytes, `name` the kernel's (mangled) name in it. `host`
- * serves on the simulator. Either may be NULL, not both. The image is copied. FERRY_BACKEND, FERRY_NOT_FOUND.
+ * From machine code: `image` is a cubin, fatbin or PTX text of `bytes` bytes, `name` the kernel's (mangled) name in it.
+ * `host` serves on the simulator. Either may be NULL, not both. The image is copied. FERRY_BACKEND, FERRY_NOT_FOUND.
  */
-FERRY_API ferry_status ferry_kernel_load(const void *image, size_t bytes, const char *name, ferry_host_kernel host, ferry_kernel **out);
+FERRY_API ferry_status ferry_kernel_load(const void *image, size_t bytes, const char *name, ferry_host_kernel host,
+                                         ferry_kernel **out);
 
 /*
- * From CUDA C++ source, by NVRTC, for the devices of this machine; the compiled code is kept on disk. `name` is an extern "C"
- * kernel. FERRY_COMPILE's detail holds the compiler's log; FERRY_UNSUPPORTED where NVRTC is not to be found. On the simulator
- * the source is not compiled and only a `host` function (may be NULL on CUDA) can be launched.
+ * From CUDA C++ source, by NVRTC, for the devices of this machine; the compiled code is kept on disk. `name` is an
+ * extern "C" kernel. FERRY_COMPILE's detail holds the compiler's log; FERRY_UNSUPPORTED where NVRTC is not to be found.
+ * On the simulator the source is not compiled and only a `host` function (may be NULL on CUDA) can be launched.
  */
 FERRY_API ferry_status ferry_kernel_compile(const char *source, const char *name, ferry_kernel **out);
 FERRY_API ferry_status ferry_kernel_set_host(ferry_kernel *kernel, ferry_host_kernel host);
@@ -48,10 +49,13 @@ typedef struct ferry_arg {
 } ferry_arg;
 
 /* Acquires the operands, launches, completes. FERRY_UNSUPPORTED when the kernel has no version for the backend. */
-FERRY_API ferry_status ferry_launch(ferry_kernel *kernel, ferry_grid grid, const ferry_arg *args, size_t n, ferry_stream *stream);
+FERRY_API ferry_status ferry_launch(ferry_kernel *kernel, ferry_grid grid, const ferry_arg *args, size_t n,
+                                    ferry_stream *stream);
 
-/* The launch alone: no movement, no bookkeeping. args[i] points at a value of sizes[i] bytes; both are read before the return. */
-FERRY_API ferry_status ferry_kernel_enqueue(ferry_kernel *kernel, ferry_grid grid, void *const *args, const size_t *sizes, size_t n, ferry_stream *stream);
+/* The launch alone: no movement, no bookkeeping. args[i] points at a value of sizes[i] bytes; both are read before the
+ * return. */
+FERRY_API ferry_status ferry_kernel_enqueue(ferry_kernel *kernel, ferry_grid grid, void *const *args,
+                                            const size_t *sizes, size_t n, ferry_stream *stream);
 
 #ifdef __cplusplus
 }

@@ -28,15 +28,17 @@ FERRY_API const char *ferry_policy_name(ferry_policy policy);
 /* Finds a policy by name. FERRY_NOT_FOUND names the known ones; *out is then unchanged. */
 FERRY_API ferry_status ferry_policy_find(const char *name, ferry_policy *out);
 
-/* Parses a size in bytes with an optional suffix K, M, G, T (powers of 1024, also KiB, MB, …). FERRY_INVALID_ARGUMENT. */
+/* Parses a size in bytes with an optional suffix K, M, G, T (powers of 1024, also KiB, MB, …). FERRY_INVALID_ARGUMENT.
+ */
 FERRY_API ferry_status ferry_size_parse(const char *text, size_t *bytes);
 
 /* Zero everywhere means: what the environment says, else the default. */
 typedef struct ferry_options {
-    const char *backend;  /* "auto", "cuda", "sim" (FERRY_BACKEND; default auto) */
-    ferry_policy policy;  /* of the default heap (FERRY_POLICY; default prefetch) */
-    size_t limit_bytes;   /* bound on live managed bytes (FERRY_LIMIT; default: 80 % of RAM, at most what the smallest device has free) */
-    bool oversubscribe;   /* let limit_bytes exceed what the devices have free (FERRY_OVERSUBSCRIBE=1) */
+    const char *backend; /* "auto", "cuda", "sim" (FERRY_BACKEND; default auto) */
+    ferry_policy policy; /* of the default heap (FERRY_POLICY; default prefetch) */
+    size_t limit_bytes;  /* bound on live managed bytes (FERRY_LIMIT; default: 80 % of RAM, at most what the smallest
+                            device has free) */
+    bool oversubscribe;  /* let limit_bytes exceed what the devices have free (FERRY_OVERSUBSCRIBE=1) */
 } ferry_options;
 
 /*
@@ -55,10 +57,11 @@ FERRY_API int ferry_device_count(void);
 
 typedef struct ferry_device_info {
     char name[128];
-    int compute_major, compute_minor;  /* 0 on the simulator */
-    size_t total_bytes, free_bytes;    /* of the device's own memory */
-    bool concurrent_managed_access;    /* host and device may touch managed memory at the same time; else no hints are given */
-    bool host_page_tables;             /* pageableMemoryAccessUsesHostPageTables */
+    int compute_major, compute_minor; /* 0 on the simulator */
+    size_t total_bytes, free_bytes;   /* of the device's own memory */
+    bool concurrent_managed_access;   /* host and device may touch managed memory at the same time; else no hints are
+                                         given */
+    bool host_page_tables;            /* pageableMemoryAccessUsesHostPageTables */
 } ferry_device_info;
 
 /* FERRY_INVALID_ARGUMENT for a device that does not exist. */
@@ -100,7 +103,8 @@ FERRY_API ferry_policy ferry_heap_policy(const ferry_heap *heap);
  */
 FERRY_API void *ferry_heap_malloc(ferry_heap *heap, size_t bytes);
 FERRY_API void *ferry_heap_calloc(ferry_heap *heap, size_t count, size_t bytes);
-FERRY_API void *ferry_heap_aligned_alloc(ferry_heap *heap, size_t alignment, size_t bytes); /* alignment: a power of two, at most 2 MiB */
+FERRY_API void *ferry_heap_aligned_alloc(ferry_heap *heap, size_t alignment,
+                                         size_t bytes); /* alignment: a power of two, at most 2 MiB */
 FERRY_API void *ferry_malloc(size_t bytes);
 FERRY_API void *ferry_calloc(size_t count, size_t bytes);
 FERRY_API void *ferry_aligned_alloc(size_t alignment, size_t bytes);
@@ -126,7 +130,8 @@ FERRY_API bool ferry_owns(const void *address);
  */
 FERRY_API ferry_status ferry_storage_find(const void *address, void **base, size_t *bytes);
 
-/* Gives back what is kept for reuse: thread caches of the calling thread, recycled blocks, and regions that are wholly free. */
+/* Gives back what is kept for reuse: thread caches of the calling thread, recycled blocks, and regions that are wholly
+ * free. */
 FERRY_API ferry_status ferry_trim(void);
 
 #ifdef __cplusplus

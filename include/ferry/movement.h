@@ -45,25 +45,27 @@ typedef struct ferry_operand {
 } ferry_operand;
 
 /*
- * Before a launch on `stream`: brings every operand where the heap's policy wants it, in one batch, in stream order, and makes
- * the stream wait for other streams' kernels that wrote what these read or use what these write.
- *   prefetch  READ and READWRITE bytes that are elsewhere are prefetched to the stream's device; WRITE bytes, on pages that
- *             lie wholly inside the view, are discarded and prefetched (nothing crosses), on ragged edges prefetched
- *   none      nothing: the driver's faults move the pages
- * Resident operands cost no driver call. Validation comes first: on FERRY_INVALID_ARGUMENT (memory that is not ferry's, a
- * read-only view written) and FERRY_UNSUPPORTED (the stream is being captured into a graph and bytes would have to move)
- * nothing has been moved. A WRITE operand's contents are undefined from here until the kernel has written them.
- * After the launch, or instead of it when it fails, call ferry_complete with the same operands.
+ * Before a launch on `stream`: brings every operand where the heap's policy wants it, in one batch, in stream order,
+ * and makes the stream wait for other streams' kernels that wrote what these read or use what these write. prefetch
+ * READ and READWRITE bytes that are elsewhere are prefetched to the stream's device; WRITE bytes, on pages that lie
+ * wholly inside the view, are discarded and prefetched (nothing crosses), on ragged edges prefetched none      nothing:
+ * the driver's faults move the pages Resident operands cost no driver call. Validation comes first: on
+ * FERRY_INVALID_ARGUMENT (memory that is not ferry's, a read-only view written) and FERRY_UNSUPPORTED (the stream is
+ * being captured into a graph and bytes would have to move) nothing has been moved. A WRITE operand's contents are
+ * undefined from here until the kernel has written them. After the launch, or instead of it when it fails, call
+ * ferry_complete with the same operands.
  */
 FERRY_API ferry_status ferry_acquire(const ferry_operand *operands, size_t n, ferry_stream *stream);
 
-/* After the launch: notes that work queued on the stream so far uses the operands, so that frees, the host and other streams wait for it. */
+/* After the launch: notes that work queued on the stream so far uses the operands, so that frees, the host and other
+ * streams wait for it. */
 FERRY_API ferry_status ferry_complete(const ferry_operand *operands, size_t n, ferry_stream *stream);
 
 /*
  * Before the host reads or writes an array that kernels use: waits for the kernels concerned (readers only matter to a
- * writer), then brings what the host will read home; what it will overwrite (WRITE) comes home without its contents. Returns when the host may
- * touch the view. Views of memory that is not ferry's, and of nothing, succeed at once. FERRY_BACKEND.
+ * writer), then brings what the host will read home; what it will overwrite (WRITE) comes home without its contents.
+ * Returns when the host may touch the view. Views of memory that is not ferry's, and of nothing, succeed at once.
+ * FERRY_BACKEND.
  */
 FERRY_API ferry_status ferry_host_acquire(const ferry_view *view, ferry_access access);
 
@@ -74,8 +76,8 @@ FERRY_API ferry_status ferry_prefetch(const ferry_view *view, ferry_place to, fe
 FERRY_API ferry_place ferry_view_place(const ferry_view *view);
 
 /*
- * The address through which device code reaches managed memory: `address` itself on CUDA, an alias on the simulator, whose
- * host kernels must use it (touching the address itself counts as the host's touch).
+ * The address through which device code reaches managed memory: `address` itself on CUDA, an alias on the simulator,
+ * whose host kernels must use it (touching the address itself counts as the host's touch).
  */
 FERRY_API void *ferry_device_pointer(const void *address);
 

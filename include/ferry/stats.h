@@ -9,9 +9,9 @@ extern "C" {
 #endif
 
 /*
- * X(name, "what it counts"). Monotonic since the start or ferry_stats_reset, but for the three marked (gauge). Bytes that
- * crossed are the library's own account; while tracing, the first block is what was measured instead (CUPTI on CUDA, the
- * page tables on the simulator), less the remote part, which CUPTI cannot see and the library adds.
+ * X(name, "what it counts"). Monotonic since the start or ferry_stats_reset, but for the three marked (gauge). Bytes
+ * that crossed are the library's own account; while tracing, the first block is what was measured instead (CUPTI on
+ * CUDA, the page tables on the simulator), less the remote part, which CUPTI cannot see and the library adds.
  */
 #define FERRY_STATS_LIST(X)                                                                                            \
     X(bytes_to_device, "bytes that crossed from host to devices, migrated and remote")                                 \
@@ -42,18 +42,20 @@ typedef struct ferry_stats {
 #undef FERRY_STATS_FIELD
 } ferry_stats;
 
-/* A consistent enough copy: each counter is exact once all threads are quiet. Fields are not synchronised with one another. */
+/* A consistent enough copy: each counter is exact once all threads are quiet. Fields are not synchronised with one
+ * another. */
 FERRY_API ferry_status ferry_stats_get(ferry_stats *out);
 /* Sets the monotonic counters to 0 and the peak to what is live. */
 FERRY_API ferry_status ferry_stats_reset(void);
 
 /*
- * Starts measuring: CUPTI's unified-memory counters on CUDA (FERRY_UNSUPPORTED, with the reason, where CUPTI is absent or
- * refuses), the simulator's page tables there. The measured counters start at 0. Start before the work to be measured; the first start
- * costs tens of milliseconds. A second start is an error.
+ * Starts measuring: CUPTI's unified-memory counters on CUDA (FERRY_UNSUPPORTED, with the reason, where CUPTI is absent
+ * or refuses), the simulator's page tables there. The measured counters start at 0. Start before the work to be
+ * measured; the first start costs tens of milliseconds. A second start is an error.
  */
 FERRY_API ferry_status ferry_trace_start(void);
-/* Waits for all devices, collects, stops. Figures go back to the library's own account. A stop without a start is an error. */
+/* Waits for all devices, collects, stops. Figures go back to the library's own account. A stop without a start is an
+ * error. */
 FERRY_API ferry_status ferry_trace_stop(void);
 
 #ifdef __cplusplus

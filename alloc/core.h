@@ -1,0 +1,30 @@
+/* The library's one instance: what ferry_init decided. Written once under the start lock, read-only afterwards. */
+#ifndef FERRY_ALLOC_CORE_H
+#define FERRY_ALLOC_CORE_H
+
+#include <stdatomic.h>
+
+#include "backend.h"
+
+struct core {
+    const backend *backend;
+    int devices;
+    bool hints; /* every device has concurrent managed access: advice, prefetch and discard may be used */
+    ferry_policy policy;
+    size_t limit_bytes; /* of live bytes */
+    ferry_heap *heap;   /* the default one */
+};
+
+extern struct core core;
+
+/* Starts the library if need be. Everything that reads `core` comes after a success of this or of something that
+ * implies it. */
+ferry_status core_start(void);
+
+/* Whether this process is a forked child: memory is then plain and the backend is never called. */
+bool core_forked(void);
+
+/* For tests: the backend of the next start instead of the chosen one. */
+void core_use_backend(const backend *chosen);
+
+#endif

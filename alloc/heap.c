@@ -1,0 +1,245 @@
+#include "heap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core.h"
+#include "deferred.h"
+
+/*
+ * jemalloc asks for exactly what it needs (retain), never gives back by itself (decay: a purge of a large free would be
+ * synchronous), and makes no arenas of its own beyond one.
+ */
+const char *ferry_je_malloc_conf = "retain:false,dirty_decay_ms:-1,muzzy_decay_ms:-1,narenas:1,percpu_arena:disabled,"
+                                   "background_thread:false,thp:default";
+
+static pthread_mutex_t heaps_lock = PTHREAD_MUTEX_INITIALIZER;
+static ferry_heap **heaps; /* by slot, NULL where free */
+static uint32_t nheaps;
+static uint64_t last_serial;
+
+void heap_lock(void) {
+    pthread_mutex_lock(&heaps_lock);
+}
+
+void heap_unlock(void) {
+    pthread_mutex_unlock(&heaps_lock);
+}
+
+bool heap_is_live(uint32_t slot, uint64_t serial) {
+    return slot < nheaps && heaps[slot] != NULL && heaps[slot]->serial == serial;
+}
+
+void heap_for_each(void (*visit)(ferry_heap *heap, void *context), void *context) {
+    heap_lock();
+    for (uint32_t i = 0; i < nheaps; i++) {
+        if (heaps[i] != NULL) {
+            visit(heaps[i], context);
+        }
+    }
+    heap_unlock();
+}
+
+static struct arena *arena_of(extent_hooks_t *hooks) {
+    return (struct arena *)(void *)hooks;
+}
+
+/* Fresh pages are zero, but recycled ones are not, and jemalloc is never asked for zeros: *zero stays as it is only
+ * when false. */
+static void *hook_alloc(extent_hooks_t *hooks, void *new_addr, size_t size, size_t alignment, bool *zero, bool *commit,
+                        unsigned arena_index) {
+    (void)arena_index;
+    if (new_addr != NULL || *zero) {
+        return NULL;
+    }
+    *commit = true;
+    return region_carve(&arena_of(hooks)->regions, size, alignment);
+}
+
+static bool hook_dalloc(extent_hooks_t *hooks, void *addr, size_t size, bool committed, unsigned arena_index) {
+    (void)committed;
+    (void)arena_index;
+    region_give_back(&arena_of(hooks)->regions, addr, size);
+    return false;
+}
+
+static bool hook_split(extent_hooks_t *hooks, void *addr, size_t size, size_t size_a, size_t size_b, bool committed,
+                       unsigned arena_index) {
+    (void)hooks, (void)addr, (void)size, (void)size_a, (void)size_b, (void)committed, (void)arena_index;
+    return false;
+}
+
+static bool hook_merge(extent_hooks_t *hooks, void *addr_a, size_t size_a, void *addr_b, size_t size_b, bool committed,
+                       unsigned arena_index) {
+    (void)hooks, (void)size_a, (void)size_b, (void)committed, (void)arena_index;
+    return region_find(addr_a) != region_find(addr_b); /* true refuses */
+}
+
+static ferry_status set_decay(unsigned index, const char *which) {
+    char name[64];
+    ssize_t never = -1;
+    snprintf(name, sizeof name, "arena.%u.%s", index, which);
+    const int error = ferry_je_mallctl(name, NULL, NULL, &never, sizeof never);
+    return error == 0 ? FERRY_OK : ferry_error(FERRY_OUT_OF_MEMORY, "jemalloc refuses %s: %s", name, strerror(error));
+}
+
+/* What jemalloc 5.3 reads at "experimental.arenas_create_ext": with metadata_use_hooks false its own records stay in
+ * ordinary memory. */
+struct arena_config {
+    extent_hooks_t *extent_hooks;
+    bool metadata_use_hooks;
+};
+
+static ferry_status arena_init(struct arena *arena, ferry_heap *heap, bool tiny, bool host_homed) {
+    arena->hooks =
+        (extent_hooks_t){.alloc = hook_alloc, .dalloc = hook_dalloc, .split = hook_split, .merge = hook_merge};
+    region_list_init(&arena->regions, heap, tiny, host_homed);
+    struct arena_config config = {&arena->hooks, false};
+    size_t index_bytes = sizeof arena->index;
+    const int error =
+        ferry_je_mallctl("experimental.arenas_create_ext", &arena->index, &index_bytes, &config, sizeof config);
+    ferry_status status = FERRY_OK;
+    if (error != 0) {
+        status = ferry_error(FERRY_OUT_OF_MEMORY, "jemalloc cannot make an arena: %s", strerror(error));
+    } else {
+        status = set_decay(arena->index, "dirty_decay_ms");
+        status = status == FERRY_OK ? set_decay(arena->index, "muzzy_decay_ms") : status;
+    }
+    if (status != FERRY_OK) {
+        region_list_finish(&arena->regions);
+    }
+    return status;
+}
+
+static void arena_command(const struct arena *arena, const char *command) {
+    char name[64];
+    snprintf(name, sizeof name, "arena.%u.%s", arena->index, command);
+    (void)ferry_je_mallctl(name, NULL, NULL, NULL, 0);
+}
+
+static void arena_finish(struct arena *arena) {
+    arena_command(arena, "destroy");
+    region_list_finish(&arena->regions);
+}
+
+/* Gives the heap a slot. */
+static ferry_status enlist(ferry_heap *heap) {
+    heap_lock();
+    uint32_t slot = 0;
+    while (slot < nheaps && heaps[slot] != NULL) {
+        slot++;
+    }
+    if (slot == nheaps) {
+        ferry_heap **more = realloc(heaps, (nheaps + 1) * sizeof(ferry_heap *));
+        if (more == NULL) {
+            heap_unlock();
+            return ferry_error(FERRY_OUT_OF_MEMORY, "no memory for the table of heaps");
+        }
+        heaps = more;
+        nheaps++;
+    }
+    heap->slot = slot;
+    heap->serial = ++last_serial;
+    heaps[slot] = heap;
+    heap_unlock();
+    return FERRY_OK;
+}
+
+static ferry_status heap_new(const ferry_heap_options *options, ferry_heap **out) {
+    ferry_heap *heap = calloc(1, sizeof *heap);
+    if (heap == NULL) {
+        return ferry_error(FERRY_OUT_OF_MEMORY, "no memory for a heap's record");
+    }
+    snprintf(heap->name, sizeof heap->name, "%s", options->name == NULL ? "heap" : options->name);
+    heap->policy = options->policy == FERRY_POLICY_DEFAULT ? core.policy : options->policy;
+    ferry_status status = arena_init(&heap->pages, heap, false, heap->policy != FERRY_POLICY_NONE);
+    if (status != FERRY_OK) {
+        goto free_heap;
+    }
+    status = arena_init(&heap->tiny, heap, true, true);
+    if (status != FERRY_OK) {
+        goto finish_pages;
+    }
+    status = enlist(heap);
+    if (status != FERRY_OK) {
+        goto finish_tiny;
+    }
+    *out = heap;
+    return FERRY_OK;
+finish_tiny:
+    arena_finish(&heap->tiny);
+finish_pages:
+    arena_finish(&heap->pages);
+free_heap:
+    free(heap);
+    return status;
+}
+
+ferry_status heap_create_default(ferry_heap **out) {
+    return heap_new(&(ferry_heap_options){.name = "default"}, out);
+}
+
+ferry_status ferry_heap_create(const ferry_heap_options *options, ferry_heap **out) {
+    const ferry_status started = core_start();
+    if (started != FERRY_OK) {
+        return started;
+    }
+    const ferry_heap_options none = {0};
+    options = options == NULL ? &none : options;
+    if (strcmp(ferry_policy_name(options->policy), "unknown") == 0) {
+        return ferry_error(FERRY_INVALID_ARGUMENT, "%d is no policy", (int)options->policy);
+    }
+    return heap_new(options, out);
+}
+
+void ferry_heap_destroy(ferry_heap *heap) {
+    if (heap == NULL || heap == core.heap || core_forked()) {
+        return;
+    }
+    (void)ferry_sync(NULL);
+    deferred_reap();
+    heap_caches_drop(heap);
+    heap_lock();
+    heaps[heap->slot] = NULL;
+    heap_unlock();
+    arena_finish(&heap->tiny);
+    arena_finish(&heap->pages);
+    free(heap);
+}
+
+ferry_heap *ferry_heap_default(void) {
+    return core_start() == FERRY_OK ? core.heap : NULL;
+}
+
+ferry_policy ferry_heap_policy(const ferry_heap *heap) {
+    return heap == NULL ? (core_start() == FERRY_OK ? core.policy : FERRY_POLICY_PREFETCH) : heap->policy;
+}
+
+static void purge(ferry_heap *heap, void *context) {
+    (void)context;
+    arena_command(&heap->pages, "purge");
+    arena_command(&heap->tiny, "purge");
+}
+
+void heap_purge_all(void) {
+    heap_for_each(purge, NULL);
+}
+
+static void trim(ferry_heap *heap, void *context) {
+    (void)context;
+    (void)region_trim(&heap->pages.regions);
+    (void)region_trim(&heap->tiny.regions);
+}
+
+ferry_status ferry_trim(void) {
+    const ferry_status started = core_start();
+    if (started != FERRY_OK || core_forked()) {
+        return started;
+    }
+    deferred_reap();
+    heap_caches_flush();
+    heap_purge_all();
+    heap_for_each(trim, NULL);
+    return FERRY_OK;
+}

@@ -1,0 +1,59 @@
+/* Heaps: two jemalloc arenas each, one for storages of a page and more, one for tiny ones. */
+#ifndef FERRY_ALLOC_HEAP_H
+#define FERRY_ALLOC_HEAP_H
+
+#include <jemalloc/jemalloc.h>
+
+#include "region.h"
+
+#define TINY_BELOW_BYTES FERRY_PAGE_BYTES
+
+/* The hooks come first: jemalloc hands them back, and so the arena is found. */
+struct arena {
+    extent_hooks_t hooks;
+    unsigned index; /* jemalloc's */
+    struct region_list regions;
+};
+
+struct ferry_heap {
+    char name[64];
+    ferry_policy policy;
+    uint32_t slot;   /* index in the table of heaps and in every thread's caches; reused */
+    uint64_t serial; /* never reused: tells a slot's heaps apart */
+    struct arena pages, tiny;
+};
+
+/* jemalloc's thread caches of one heap, of one thread. */
+struct heap_caches {
+    uint64_t serial; /* of the heap they are for; 0: none */
+    int pages, tiny; /* flags for mallocx: arena and cache */
+};
+
+/* The calling thread's caches of a heap, made on first use. Never fails: without memory for them the flags name the
+ * arenas only. */
+struct heap_caches heap_caches_get(ferry_heap *heap);
+
+/* Gives the calling thread's cached blocks back to their arenas. */
+void heap_caches_flush(void);
+
+/* Destroys every thread's caches of a heap. No other thread may be using the heap. */
+void heap_caches_drop(const ferry_heap *heap);
+
+/* Destroys the caches of a thread that ends. Heaps' lock held. */
+struct thread;
+void heap_caches_end(struct thread *thread);
+
+/* Calls `visit` for every live heap, under the heaps' lock. */
+void heap_for_each(void (*visit)(ferry_heap *heap, void *context), void *context);
+
+/* The slot's heap if its serial is still this one. Heaps' lock held (heap_for_each, or heap_lock). */
+void heap_lock(void);
+void heap_unlock(void);
+bool heap_is_live(uint32_t slot, uint64_t serial);
+
+ferry_status heap_create_default(ferry_heap **out);
+
+/* Moves recycled blocks of all heaps back to their regions. */
+void heap_purge_all(void);
+
+#endif

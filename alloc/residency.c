@@ -1,0 +1,89 @@
+#include "residency.h"
+
+static page_state page_at(const struct residency *table, size_t page) {
+    const page_state block = table->blocks[page / PAGES_PER_BLOCK];
+    return block == STATE_MIXED ? table->pages[page] : block;
+}
+
+static size_t block_end(size_t page, size_t end_page) {
+    const size_t end = (page / PAGES_PER_BLOCK + 1) * PAGES_PER_BLOCK;
+    return end < end_page ? end : end_page;
+}
+
+struct residency_run residency_run_at(const struct residency *table, size_t first_page, size_t end_page) {
+    struct residency_run run = {first_page, first_page, page_at(table, first_page)};
+    while (run.end_page < end_page) {
+        const page_state block = table->blocks[run.end_page / PAGES_PER_BLOCK];
+        const size_t end = block_end(run.end_page, end_page);
+        if (block != STATE_MIXED) {
+            if (block != run.state) {
+                break;
+            }
+            run.end_page = end;
+            continue;
+        }
+        while (run.end_page < end && table->pages[run.end_page] == run.state) {
+            run.end_page++;
+        }
+        if (run.end_page < end) {
+            break;
+        }
+    }
+    return run;
+}
+
+/* Gives every page of a uniform block a state of its own. */
+static void spread(struct residency *table, size_t block) {
+    const page_state state = table->blocks[block];
+    for (size_t page = block * PAGES_PER_BLOCK; page < (block + 1) * PAGES_PER_BLOCK; page++) {
+        table->pages[page] = state;
+    }
+    table->blocks[block] = STATE_MIXED;
+}
+
+/* Makes a mixed block uniform again once all its pages agree; only then does a large range cost one look per block. */
+static void gather(struct residency *table, size_t block) {
+    const page_state *pages = &table->pages[block * PAGES_PER_BLOCK];
+    for (size_t i = 1; i < PAGES_PER_BLOCK; i++) {
+        if (pages[i] != pages[0]) {
+            return;
+        }
+    }
+    table->blocks[block] = pages[0];
+}
+
+static void set_within_block(struct residency *table, size_t first_page, size_t end_page, page_state state) {
+    const size_t block = first_page / PAGES_PER_BLOCK;
+    if (end_page - first_page == PAGES_PER_BLOCK) {
+        table->blocks[block] = state;
+        return;
+    }
+    if (table->blocks[block] == state) {
+        return;
+    }
+    if (table->blocks[block] != STATE_MIXED) {
+        spread(table, block);
+    }
+    for (size_t page = first_page; page < end_page; page++) {
+        table->pages[page] = state;
+    }
+    gather(table, block);
+}
+
+void residency_set(struct residency *table, size_t first_page, size_t end_page, page_state state) {
+    while (first_page < end_page) {
+        const size_t end = block_end(first_page, end_page);
+        set_within_block(table, first_page, end, state);
+        first_page = end;
+    }
+}
+
+void residency_clear_flags(struct residency *table, size_t first_page, size_t end_page, page_state flags) {
+    while (first_page < end_page) {
+        const struct residency_run run = residency_run_at(table, first_page, end_page);
+        if ((run.state & flags) != 0) {
+            residency_set(table, run.first_page, run.end_page, (page_state)(run.state & ~flags));
+        }
+        first_page = run.end_page;
+    }
+}

@@ -1,0 +1,95 @@
+#include "storage.h"
+
+#include <string.h>
+
+#include "region.h"
+
+/* Values of region->starts. A retired storage still holds its pages. */
+enum { START_NONE, START_LIVE, START_RETIRED };
+
+/* The last page in [first, page] where a storage begins; SIZE_MAX when none does. */
+static size_t last_start(const struct region *region, size_t first, size_t page) {
+    for (size_t at = page + 1; at > first; at--) {
+        if (atomic_load_explicit(&region->starts[at - 1], memory_order_relaxed) != 0) {
+            return at - 1;
+        }
+    }
+    return SIZE_MAX;
+}
+
+static bool covers(const struct region *region, size_t first_page, size_t page) {
+    return atomic_load_explicit(&region->starts[first_page], memory_order_acquire) == START_LIVE &&
+           page >= first_page && page < first_page + region->storages[first_page].pages;
+}
+
+bool storage_find(const void *address, struct storage_place *out) {
+    struct region *region = region_find(address);
+    if (region == NULL) {
+        return false;
+    }
+    const size_t page = region_page(region, address);
+    if (region->tiny) {
+        *out = (struct storage_place){region, &region->storages[page], region->base + page * FERRY_PAGE_BYTES,
+                                      FERRY_PAGE_BYTES};
+        return true;
+    }
+    const size_t block = page / PAGES_PER_BLOCK;
+    size_t first = last_start(region, block * PAGES_PER_BLOCK, page);
+    if (first == SIZE_MAX) {
+        first = atomic_load_explicit(&region->covering[block], memory_order_relaxed);
+    }
+    if (!covers(region, first, page)) {
+        return false;
+    }
+    struct storage *storage = &region->storages[first];
+    *out = (struct storage_place){region, storage, region->base + first * FERRY_PAGE_BYTES,
+                                  atomic_load_explicit(&storage->bytes, memory_order_relaxed)};
+    return true;
+}
+
+/* Notes that pages below `end_page` have been part of a storage; true when none from first_page on had been. */
+static bool touch_pages(struct region *region, size_t first_page, size_t end_page) {
+    size_t touched = atomic_load_explicit(&region->touched_page, memory_order_relaxed);
+    while (touched < end_page) {
+        if (atomic_compare_exchange_weak(&region->touched_page, &touched, end_page)) {
+            return touched <= first_page;
+        }
+    }
+    return false;
+}
+
+bool storage_open(struct region *region, void *block, size_t bytes) {
+    const size_t first = region_page(region, block);
+    const size_t pages = storage_pages(bytes);
+    struct storage *storage = &region->storages[first];
+    storage->pages = (uint32_t)pages;
+    storage->fresh = true;
+    atomic_store_explicit(&storage->bytes, bytes, memory_order_relaxed);
+    const size_t last_block = (first + pages - 1) / PAGES_PER_BLOCK;
+    for (size_t at = first / PAGES_PER_BLOCK + 1; at <= last_block; at++) {
+        atomic_store_explicit(&region->covering[at], (uint32_t)first, memory_order_relaxed);
+    }
+    atomic_store_explicit(&region->starts[first], START_LIVE, memory_order_release);
+    return touch_pages(region, first, first + pages);
+}
+
+void storage_close(struct region *region, struct storage *storage) {
+    const size_t first = (size_t)(storage - region->storages);
+    atomic_store_explicit(&region->starts[first], START_NONE, memory_order_release);
+}
+
+void storage_retire(struct region *region, struct storage *storage) {
+    if (!region->tiny) {
+        atomic_store_explicit(&region->starts[storage - region->storages], START_RETIRED, memory_order_release);
+    }
+}
+
+struct storage *storage_at(struct region *region, const void *block) {
+    const size_t page = region_page(region, block);
+    if (region->tiny) {
+        return &region->storages[page];
+    }
+    const bool starts = (uintptr_t)block % FERRY_PAGE_BYTES == 0 &&
+                        atomic_load_explicit(&region->starts[page], memory_order_acquire) == START_LIVE;
+    return starts ? &region->storages[page] : NULL;
+}

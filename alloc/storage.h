@@ -1,0 +1,68 @@
+/*
+ * Storages: the record of each live allocation, found by any address inside it.
+ *
+ * A record lies in its region's array, at the index of the storage's first page, so that nothing is allocated for it.
+ * In a tiny region, whose storages share pages, there is one record per page instead, kept for the uses of everything
+ * on the page.
+ *
+ * Who writes: the thread that allocates or frees opens and closes the record; uses are written under the movement lock.
+ * `busy` is the bridge: set under the lock with the first use, read by free without it.
+ */
+#ifndef FERRY_ALLOC_STORAGE_H
+#define FERRY_ALLOC_STORAGE_H
+
+#include <stdatomic.h>
+
+#include "backend.h"
+
+struct region;
+
+/* Work on a stream up to its sequence number `until`; stream NULL: none. */
+struct use {
+    ferry_stream *stream;
+    uint64_t until;
+};
+
+#define STORAGE_READERS 3 /* streams that may read at once without waiting for one another */
+
+struct storage {
+    _Atomic size_t bytes; /* as asked for */
+    uint32_t pages;
+    _Atomic bool busy; /* some use below may not have ended */
+    bool fresh; /* no one has acquired it yet: crossings of what lay here before do not concern it; movement lock after
+                   opening */
+    struct use writer; /* movement lock */
+    struct use readers[STORAGE_READERS];
+};
+
+/* What an address lies in. */
+struct storage_place {
+    struct region *region;
+    struct storage *storage;
+    char *base;   /* first byte */
+    size_t bytes; /* as asked for; in a tiny region the page */
+};
+
+/* The live storage around an address. false: none. No lock; the storage must not be freed meanwhile. */
+bool storage_find(const void *address, struct storage_place *out);
+
+/* Opens the record of a new block of a region that is not tiny; true when the block's pages were never used, so that
+ * they read as zero. */
+bool storage_open(struct region *region, void *block, size_t bytes);
+
+/* Closes it. */
+void storage_close(struct region *region, struct storage *storage);
+
+/* Marks a block that has been freed but still waits for kernels: it can be found no more. Nothing in a tiny region. */
+void storage_retire(struct region *region, struct storage *storage);
+
+/* The record that begins at a block's first byte, NULL where none does (or in a tiny region: the page's record, never
+ * NULL). */
+struct storage *storage_at(struct region *region, const void *block);
+
+/* Pages that `bytes` take. */
+static inline size_t storage_pages(size_t bytes) {
+    return (bytes + FERRY_PAGE_BYTES - 1) / FERRY_PAGE_BYTES;
+}
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * Streams as the library counts them: work that the library knows of is numbered, so that "is the kernel that uses this
+ * block done?" is a comparison in most cases, and an event is recorded only when somebody has to ask the device.
+ *
+ * The movement lock guards everything here and in uses, residency and deferred frees. `finished` may be read without
+ * it.
+ */
+#ifndef FERRY_ALLOC_STREAM_H
+#define FERRY_ALLOC_STREAM_H
+
+#include "storage.h"
+
+struct ferry_stream {
+    int device;
+    bool wrapped;              /* the native stream is the caller's */
+    backend_stream *native;    /* NULL in the pool */
+    uint64_t issued;           /* number of the latest work */
+    _Atomic uint64_t finished; /* all work up to it has ended */
+    backend_event *event;      /* recorded after `event_at`, 0: not recorded, or known to be done */
+    uint64_t event_at;
+    ferry_stream *next; /* of all, in creation order; records are never freed, they are pooled */
+};
+
+void movement_lock(void);
+void movement_unlock(void);
+
+/* The stream itself, or for NULL the library's own stream of device 0. Lock held. */
+ferry_status stream_resolve(ferry_stream *stream, ferry_stream **out);
+
+/* The library's stream for moves from `device` to the host. Lock held. */
+ferry_status stream_for_transfers(int device, ferry_stream **out);
+
+/* Numbers the work just queued. Lock held. */
+uint64_t stream_issue(ferry_stream *stream);
+
+bool stream_has_finished(const ferry_stream *stream, uint64_t until);
+
+/* Asks the device, without waiting, whether work up to `until` has ended. Lock held. */
+bool stream_poll(ferry_stream *stream, uint64_t until);
+
+/* Waits on the host. Lock held, and let go while waiting. */
+ferry_status stream_wait_on_host(ferry_stream *stream, uint64_t until);
+
+/* Makes later work of `stream` wait for the other's work up to `until`. Lock held. */
+ferry_status stream_wait_for(ferry_stream *stream, ferry_stream *other, uint64_t until);
+
+/* Waits for every stream. Lock held, and let go while waiting. */
+ferry_status stream_wait_for_all(void);
+
+/* Uses: lock held. */
+void use_record(struct storage *storage, ferry_access access, ferry_stream *stream, uint64_t until);
+/* Makes `stream` wait for the uses that an access must come after. */
+ferry_status use_wait_on_stream(struct storage *storage, ferry_access access, ferry_stream *stream);
+/* The same for the host. */
+ferry_status use_wait_on_host(struct storage *storage, ferry_access access);
+/* Whether some use has not ended; forgets those that have. Polls the device. */
+bool use_pending(struct storage *storage);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * What the library keeps for each thread that allocates: jemalloc's caches, and counts of blocks, which are added up
+ * when somebody asks. Only the thread itself writes its counts (a plain load and store, no locked instruction); the
+ * list is walked under its lock.
+ */
+#ifndef FERRY_ALLOC_THREAD_H
+#define FERRY_ALLOC_THREAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct heap_caches;
+
+struct thread_counts {
+    _Atomic uint64_t allocations, frees;
+    _Atomic uint64_t
+        live_bytes; /* of blocks under COUNTED_APART_BYTES; wraps below 0 in threads that free what others allocate */
+};
+
+struct thread {
+    struct thread_counts counts;
+    struct heap_caches *caches; /* by heap slot; grown under the list's lock */
+    uint32_t ncaches;
+    struct thread *next, *previous;
+};
+
+/* Blocks this large are counted in one place for the whole process, so that the peak of live bytes is theirs exactly.
+ */
+#define COUNTED_APART_BYTES ((size_t)64 << 10)
+
+/* The calling thread's record, NULL when there is no memory for one. */
+struct thread *thread_self(void);
+
+/* The same, but NULL when the thread has none yet. */
+struct thread *thread_peek(void);
+
+void thread_list_lock(void);
+void thread_list_unlock(void);
+/* First record of the list; list's lock held. */
+struct thread *thread_first(void);
+
+/* Sums over all threads, those that have ended included. */
+void thread_counts_sum(uint64_t *allocations, uint64_t *frees, uint64_t *live_bytes);
+
+/* Counts a block of `bytes` in (allocated) or out (freed). */
+void thread_count_block(struct thread *thread, size_t bytes, bool allocated);
+
+#endif
