@@ -4,7 +4,7 @@ add_executable(make_input EXCLUDE_FROM_ALL examples/make_input.c)
 ferry_compile(make_input)
 target_link_libraries(make_input PRIVATE ferry)
 
-if(TARGET ferry_tool)
+if(TARGET ferry_command)
     set(demo_folder ${CMAKE_BINARY_DIR}/demo)
     file(MAKE_DIRECTORY ${demo_folder})
     add_custom_command(OUTPUT ${demo_folder}/x.npy
@@ -12,7 +12,7 @@ if(TARGET ferry_tool)
         COMMENT "Making x.npy: 16777216 float64 values")
     add_custom_target(demo
         COMMAND ${CMAKE_COMMAND} -E echo "ferry apply log x.npy -o y.npy --report"
-        COMMAND ferry_tool apply log x.npy -o y.npy --report
+        COMMAND ferry_command apply log x.npy -o y.npy --report
         DEPENDS ${demo_folder}/x.npy
         WORKING_DIRECTORY ${demo_folder}
         COMMENT ""
