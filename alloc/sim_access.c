@@ -1,0 +1,141 @@
+#include "sim_machine.h"
+
+/* Bytes of the page that [address, address + bytes) covers. */
+static uint64_t covered(const struct sim_span *span, size_t page, const backend_touch *touch) {
+    uintptr_t start = atomic_load(&span->region->base) + page * FERRY_PAGE_BYTES;
+    uintptr_t from = (uintptr_t)touch->address, to = from + touch->bytes;
+    uintptr_t low = from > start ? from : start;
+    uintptr_t high = to < start + FERRY_PAGE_BYTES ? to : start + FERRY_PAGE_BYTES;
+    return high - low;
+}
+
+static uint64_t directions(ferry_access access) {
+    return access == FERRY_READWRITE ? 2 : 1;
+}
+
+/* Host-homed memory is mapped everywhere: what is not here is loaded and stored where it is. */
+static void access_mapped(struct sim_region *region, size_t page, uint64_t bytes, ferry_access access, int device,
+                          struct sim_work *work) {
+    ferry_place place = sim_page_place(&region->pages[page]);
+    if (place == device) {
+        work->local += bytes * directions(access);
+    } else if (place >= 0) {
+        work->peer += bytes * directions(access);
+    } else {
+        work->remote_read += access & FERRY_READ ? bytes : 0;
+        work->remote_write += access & FERRY_WRITE ? bytes : 0;
+        sim_page_put(region, page, FERRY_PLACE_HOST);
+    }
+}
+
+static void fault_page(struct sim_region *region, size_t page, int device, struct sim_work *work) {
+    ferry_place place = sim_page_place(&region->pages[page]);
+    if (place == FERRY_PLACE_HOST)
+        work->faulted_to_device += FERRY_PAGE_BYTES;
+    else if (place >= 0)
+        work->faulted_between += FERRY_PAGE_BYTES;
+    sim_page_put(region, page, device);
+}
+
+/* Pages `first` … `end` of one block: those that are elsewhere come in one group of faults. */
+static void fault_block(struct sim_region *region, size_t first, size_t end, int device, struct sim_work *work) {
+    uint64_t absent = 0;
+    for (size_t i = first; i < end; i++)
+        absent += sim_page_place(&region->pages[i]) != device;
+    if (!absent)
+        return;
+    work->gpu_faults++;
+    sim_evict(region, first / SIM_BLOCK_PAGES, device, absent, work);
+    for (size_t i = first; i < end; i++)
+        if (sim_page_place(&region->pages[i]) != device)
+            fault_page(region, i, device, work);
+}
+
+static void fault_span(const struct sim_span *span, int device, struct sim_work *work) {
+    size_t end = span->first + span->count;
+    for (size_t i = span->first; i < end;) {
+        size_t next = (i / SIM_BLOCK_PAGES + 1) * SIM_BLOCK_PAGES;
+        next = next < end ? next : end;
+        fault_block(span->region, i, next, device, work);
+        i = next;
+    }
+}
+
+void sim_kernel_touch(const struct sim_span *span, const backend_touch *touch, int device, struct sim_work *work) {
+    if (!span->region->homed) {
+        fault_span(span, device, work);
+        work->local += touch->bytes * directions(touch->access);
+        return;
+    }
+    for (size_t i = span->first; i < span->first + span->count; i++)
+        access_mapped(span->region, i, covered(span, i, touch), touch->access, device, work);
+}
+
+static void guard_runs(const struct sim_span *span, int device) {
+    const struct sim_page *pages = span->region->pages;
+    for (size_t i = span->first; i < span->first + span->count;) {
+        size_t run = i;
+        while (run < span->first + span->count && sim_page_place(&pages[run]) == device)
+            run++;
+        if (run > i)
+            sim_span_guard(&(struct sim_span){span->region, i, run - i});
+        i = run > i ? run : i + 1;
+    }
+}
+
+static void launch_region(struct sim_region *region, int device, struct sim_work *work) {
+    struct sim_span whole = {region, 0, atomic_load(&region->bytes) / FERRY_PAGE_BYTES};
+    sim_span_settle(&whole);
+    for (size_t i = 0; i < whole.count; i++) {
+        ferry_place place = sim_page_place(&region->pages[i]);
+        if (place == FERRY_PLACE_NOWHERE || place == device)
+            continue;
+        sim_evict(region, i / SIM_BLOCK_PAGES, device, 1, work);
+        fault_page(region, i, device, work);
+    }
+    guard_runs(&whole, device);
+}
+
+void sim_launch_all(int device, struct sim_work *work) {
+    int slots = atomic_load(&sim.region_slots);
+    sim.tick++;
+    for (int r = 0; r < slots; r++)
+        if (atomic_load(&sim.regions[r].base))
+            launch_region(&sim.regions[r], device, work);
+}
+
+/* The driver brings the pages of the aligned group around a touched one that are on the same device. */
+static void bring_group(const struct sim_span *group, ferry_place device) {
+    uint64_t bytes = 0;
+    for (size_t i = group->first; i < group->first + group->count; i++)
+        if (sim_page_place(&group->region->pages[i]) == device) {
+            bytes += FERRY_PAGE_BYTES;
+            sim_page_put(group->region, i, FERRY_PLACE_HOST);
+        }
+    sim.totals.cpu_faults++;
+    sim.totals.bytes_to_host += bytes;
+    sim.host_ns += sim_link_cpu_fault_ns(sim.config.link, bytes);
+}
+
+static bool unsynchronised(const struct sim_page *page) {
+    return sim.config.concurrent ? page->pending != 0 : sim.pending != 0;
+}
+
+void sim_host_touch(struct sim_region *region, size_t page) {
+    struct sim_page *entry = &region->pages[page];
+    struct sim_span group = {region, page / SIM_FAULT_PAGES * SIM_FAULT_PAGES, SIM_FAULT_PAGES};
+    if (!entry->guarded)
+        return;
+    sim.unsynchronised += unsynchronised(entry);
+    ferry_place place = sim_page_place(entry);
+    if (place >= 0)
+        bring_group(&group, place);
+    else
+        sim_page_put(region, page, FERRY_PLACE_HOST);
+    sim_span_unguard(&group);
+    if (!entry->guarded)
+        return;
+    /* Something queued will overwrite the page, and the host does not wait for it: neither would the driver. */
+    entry->guarded = false;
+    sim.config.tracker->give(&(struct sim_span){region, page, 1});
+}
