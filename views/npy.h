@@ -4,8 +4,8 @@
 
 #include "ferry/npy.h"
 
-#define NPY_MAGIC         "\x93NUMPY"
-#define NPY_MAGIC_BYTES   6
+#define NPY_MAGIC "\x93NUMPY"
+#define NPY_MAGIC_BYTES 6
 #define NPY_VERSION_BYTES 2
 
 /* Longer headers do not occur: 32 extents of 20 digits take under 1 KiB. Bounds what a hostile file makes us allocate.

@@ -9,7 +9,7 @@
 #include "ferry/movement.h"
 #include "npy.h"
 
-#define PIECE_BYTES         ((size_t)16 << 20)
+#define PIECE_BYTES ((size_t)16 << 20)
 #define SWAPPED_PIECE_BYTES ((size_t)256 << 10) /* still in a core's cache when its bytes are reversed */
 
 /* Reads until `bytes` are there or the file ends; -1 with errno on failure. */

@@ -12,7 +12,7 @@
 
 #include "npy_replace.h"
 
-#define LINK_HOPS  40 /* as the kernel's own bound */
+#define LINK_HOPS 40 /* as the kernel's own bound */
 #define NAME_TRIES 100
 
 static ferry_status write_failed(const char *path, int reason) {

@@ -9,10 +9,10 @@
 #include "npy.h"
 #include "npy_replace.h"
 
-#define PIECE_BYTES      ((size_t)16 << 20)
-#define GATHER_BYTES     ((size_t)1 << 20) /* strided elements are gathered here before they are written */
+#define PIECE_BYTES ((size_t)16 << 20)
+#define GATHER_BYTES ((size_t)1 << 20) /* strided elements are gathered here before they are written */
 #define HEADER_ALIGNMENT 64
-#define GROWTH_DIGITS    21 /* NumPy leaves room for the appended axis to grow to this many characters */
+#define GROWTH_DIGITS 21 /* NumPy leaves room for the appended axis to grow to this many characters */
 
 typedef struct writer {
     const char *path;
