@@ -1,0 +1,23 @@
+#include <string.h>
+
+#include "ferry/memory.h"
+#include "options.h"
+#include "tool.h"
+
+static const char *const BACKENDS[] = {"auto", "cuda", "sim"};
+
+static int check_backend(const char *command, const char *name) {
+    for (size_t i = 0; i < sizeof BACKENDS / sizeof *BACKENDS; i++)
+        if (strcmp(name, BACKENDS[i]) == 0)
+            return EXIT_DONE;
+    return fail_usage(command, "unknown backend '%s': auto, cuda and sim are known", name);
+}
+
+int start_library(const char *command, const option *backend, const option *policy) {
+    ferry_options options = {.backend = backend->value};
+    if (backend->given && check_backend(command, backend->value) != EXIT_DONE)
+        return EXIT_USAGE;
+    if (policy && policy->given && ferry_policy_find(policy->value, &options.policy) != FERRY_OK)
+        return fail_usage(command, "unknown policy '%s': prefetch and none are known", policy->value);
+    return ferry_init(&options) == FERRY_OK ? EXIT_DONE : fail_library(NULL);
+}
