@@ -1,0 +1,137 @@
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+double now_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void samples_add(struct samples *samples, double seconds) {
+    if (samples->n < SAMPLES_MAX)
+        samples->seconds[samples->n++] = seconds;
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double samples_median(struct samples *samples) {
+    size_t n = samples->n;
+    qsort(samples->seconds, n, sizeof *samples->seconds, compare);
+    if (n == 0)
+        return 0;
+    return (samples->seconds[(n - 1) / 2] + samples->seconds[n / 2]) / 2;
+}
+
+static void put_string(FILE *file, const char *name, const char *text) {
+    fprintf(file, "  \"%s\": \"", name);
+    for (; *text; text++)
+        if (*text == '"' || *text == '\\')
+            fprintf(file, "\\%c", *text);
+        else if ((unsigned char)*text >= ' ')
+            fputc(*text, file);
+    fputs("\",\n", file);
+}
+
+/* The first line that `command` prints, or the value of `variable` where that is set, or "unknown". */
+static void ask(const char *variable, const char *command, char *out, size_t bytes) {
+    const char *known = getenv(variable);
+    snprintf(out, bytes, "%s", known && *known ? known : "");
+    FILE *pipe = *out ? NULL : popen(command, "r");
+    if (pipe) {
+        if (!fgets(out, (int)bytes, pipe))
+            *out = '\0';
+        pclose(pipe);
+    }
+    out[strcspn(out, "\n")] = '\0';
+    if (!*out)
+        snprintf(out, bytes, "unknown");
+}
+
+static void put_place_and_time(FILE *json) {
+    char text[256], date[32];
+    time_t now = time(NULL);
+    struct tm utc;
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    ask("FERRY_CPU", "sed -n 's/^model name[^:]*: //p' /proc/cpuinfo", text, sizeof text);
+    put_string(json, "cpu", text);
+    put_string(json, "date", date);
+    ask("FERRY_COMMIT", "git rev-parse HEAD 2>/dev/null", text, sizeof text);
+    put_string(json, "commit", text);
+}
+
+bool report_begin(struct report *report, const char *path, const char *device, const char *driver, const char *cuda) {
+    char text[256];
+    *report = (struct report){0};
+    if (!path)
+        return true;
+    report->json = fopen(path, "w");
+    if (!report->json)
+        return false;
+    fputs("{\n", report->json);
+    put_string(report->json, "device", device);
+    if (!driver) {
+        ask("FERRY_DRIVER", "nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null", text,
+            sizeof text);
+        driver = text;
+    }
+    put_string(report->json, "driver", driver);
+    put_string(report->json, "cuda", cuda);
+    put_place_and_time(report->json);
+    fputs("  \"cases\": [", report->json);
+    return true;
+}
+
+void report_case(struct report *report, const char *name, const char *strategy, uint64_t bytes,
+                 struct samples *samples) {
+    double median = samples_median(samples);
+    double low = samples->n ? samples->seconds[0] : 0, high = samples->n ? samples->seconds[samples->n - 1] : 0;
+    printf("%-34s %-12s %12llu B  %12.6f ms", name, strategy, (unsigned long long)bytes, 1e3 * median);
+    if (report->json)
+        fprintf(report->json,
+                "%s\n    {\"case\": \"%s\", \"strategy\": \"%s\", \"bytes\": %llu, \"runs\": %zu, \"median_ms\": %.9g, "
+                "\"min_ms\": %.9g, \"max_ms\": %.9g",
+                report->cases ? "," : "", name, strategy, (unsigned long long)bytes, samples->n, 1e3 * median,
+                1e3 * low, 1e3 * high);
+    report->cases++;
+}
+
+void report_number(struct report *report, const char *name, double value) {
+    printf("  %s %.4g", name, value);
+    if (report->json)
+        fprintf(report->json, ", \"%s\": %.9g", name, value);
+}
+
+void report_count(struct report *report, const char *name, uint64_t value) {
+    if (report->json)
+        fprintf(report->json, ", \"%s\": %llu", name, (unsigned long long)value);
+}
+
+void report_case_end(struct report *report) {
+    putchar('\n');
+    if (report->json)
+        fputc('}', report->json);
+}
+
+void report_check(struct report *report, bool holds, const char *text, double figure) {
+    size_t used = strlen(report->checked);
+    printf("%s  %s: %.6g\n", holds ? "holds" : "FAILS", text, figure);
+    snprintf(report->checked + used, sizeof report->checked - used,
+             "%s\n    {\"check\": \"%s\", \"figure\": %.9g, \"holds\": %s}", report->checks ? "," : "", text, figure,
+             holds ? "true" : "false");
+    report->checks++;
+    report->failed += !holds;
+}
+
+bool report_end(struct report *report) {
+    if (!report->json)
+        return true;
+    fprintf(report->json, "\n  ],\n  \"checks\": [%s\n  ]\n}\n", report->checked);
+    bool whole = !ferror(report->json);
+    return fclose(report->json) == 0 && whole;
+}
