@@ -24,13 +24,14 @@ static ferry_owner *owner_create(void (*release)(void *), void *context) {
 
 /* Memory for the view's elements. On failure the heap has set the detail. */
 static ferry_status allocate(ferry_heap *heap, const ferry_view *view, bool zero, void **out) {
-    if (heap == NULL && (heap = ferry_heap_default()) == NULL) {
-        return FERRY_BACKEND;
-    }
     size_t item_bytes = ferry_dtype_size(view->dtype);
-    *out = zero ? ferry_heap_calloc(heap, (size_t)ferry_view_size(view), item_bytes)
-                : ferry_heap_malloc(heap, ferry_view_bytes(view));
-    return *out != NULL ? FERRY_OK : FERRY_LIMIT;
+    void *block = zero ? ferry_heap_calloc(heap, (size_t)ferry_view_size(view), item_bytes)
+                       : ferry_heap_malloc(heap, ferry_view_bytes(view));
+    if (block == NULL) {
+        return heap == NULL && ferry_heap_default() == NULL ? FERRY_BACKEND : FERRY_LIMIT;
+    }
+    *out = block;
+    return FERRY_OK;
 }
 
 static ferry_status create(ferry_heap *heap, ferry_dtype dtype, int ndim, const int64_t *shape, bool zero,
