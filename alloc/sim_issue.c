@@ -108,10 +108,6 @@ ferry_status sim_move(const backend_move *moves, size_t n, backend_stream *strea
     return status;
 }
 
-static bool writes(const backend_touch *touch) {
-    return (touch->access & FERRY_WRITE) != 0;
-}
-
 static ferry_status find_touches(const backend_touch *touches, size_t n, struct sim_span *spans) {
     ferry_status status = FERRY_OK;
     for (size_t i = 0; i < n && !status; i++)
@@ -119,21 +115,43 @@ static ferry_status find_touches(const backend_touch *touches, size_t n, struct 
     return status;
 }
 
-/* Pages that go to the device, and those that will be written where they are, are guarded. A refusal makes touches go
- * unnoticed. */
+/* The pages that the touch overwrites entirely: a page may be shared with a neighbour, which the host may use
+ * meanwhile. */
+static struct sim_span whole_pages(const struct sim_span *span, const backend_touch *touch) {
+    uintptr_t from = (uintptr_t)touch->address, to = from + touch->bytes;
+    struct sim_span whole = *span;
+    if (from % FERRY_PAGE_BYTES) {
+        whole.first++;
+        whole.count--;
+    }
+    if (to % FERRY_PAGE_BYTES && whole.count)
+        whole.count--;
+    return whole;
+}
+
+/* Written pages are guarded until the kernel has run. A refusal to guard makes touches go unnoticed. */
+static void pend_write(const struct sim_span *span, const backend_touch *touch, struct sim_operation *operation) {
+    struct sim_span whole = whole_pages(span, touch);
+    if (!whole.count)
+        return;
+    if (span->region->homed)
+        sim_span_guard(&whole);
+    sim_span_pend(&whole);
+    operation->spans[operation->span_count++] = whole;
+}
+
+/* Kernels' faults take their pages to the device; host-homed pages stay where they are. */
 static void touch_spans(const backend_touch *touches, size_t n, struct sim_operation *operation, backend_stream *stream,
                         struct sim_work *work) {
     sim.tick++;
     for (size_t i = 0; i < n; i++) {
         struct sim_span span = operation->spans[i];
         sim_span_settle(&span);
-        if (!span.region->homed || writes(&touches[i]))
+        if (!span.region->homed)
             sim_span_guard(&span);
         sim_kernel_touch(&span, &touches[i], stream->device, work);
-        if (!writes(&touches[i]))
-            continue;
-        sim_span_pend(&span);
-        operation->spans[operation->span_count++] = span;
+        if (touches[i].access & FERRY_WRITE)
+            pend_write(&span, &touches[i], operation);
     }
 }
 
