@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# h200.sh [BUILD]: everything that needs the real device, in one go of under eight minutes, from the source root.
+#
+# Builds in BUILD (default build/h200) unless that holds a build already, then runs the tests labelled gpu, the same under
+# compute-sanitizer, every operation against NumPy, and the foundation benchmark. A step that fails or is too slow does not
+# stop the next. Logs and JSON go to $OUT, or ./results. With no network, jemalloc's tarball has to lie in .deps/.
+# FERRY_COMMIT names the commit where the folder is no checkout; FERRY_CUPTI names libcupti's file.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+build=${1:-build/h200}
+out=${OUT:-results}
+mkdir -p "$out"
+export FERRY_LIMIT=8G
+export FERRY_BACKEND=cuda
+total_s=470
+summary=()
+failed=0
+
+# step NAME LIMIT COMMAND…: the limit in seconds, less where the session's time runs out; the log is NAME.log.
+step() {
+    local name=$1 limit=$2 status=0 started=$SECONDS
+    shift 2
+    local left=$((total_s - SECONDS))
+    [ "$left" -lt "$limit" ] && limit=$left
+    if [ "$limit" -le 5 ]; then
+        summary+=("$(printf '%-12s not run: no time left' "$name")")
+        failed=1
+        return
+    fi
+    printf '\n== %s\n' "$name"
+    timeout --kill-after=5 "$limit" bash -c "$(declare -f); $(declare -p build out); $(printf '%q ' "$@")" 2>&1 |
+        tee "$out/$name.log" | tail -n 60
+    status=${PIPESTATUS[0]}
+    [ "$status" -eq 0 ] || failed=1
+    summary+=("$(printf '%-12s %s, %d s' "$name" "$([ "$status" -eq 0 ] && echo passed || echo "failed ($status)")" $((SECONDS - started)))")
+}
+
+find_first() {
+    local file
+    for file in "$@"; do
+        [ -e "$file" ] && { printf '%s\n' "$file"; return 0; }
+    done
+    return 1
+}
+
+# Python's wheels carry the toolkit's libraries where the toolkit itself does not.
+wheel_library() {
+    python3 - "$1" <<'PYTHON' 2>/dev/null
+import glob, os, site, sys
+for root in [*site.getsitepackages(), *sys.path]:
+    for path in sorted(glob.glob(os.path.join(root, "nvidia", "**", sys.argv[1]), recursive=True)):
+        print(path)
+        raise SystemExit
+PYTHON
+}
+
+find_libraries() {
+    if [ -z "${FERRY_CUPTI:-}" ] && ! ldconfig -p | grep -q 'libcupti\.so'; then
+        FERRY_CUPTI=$(find_first /usr/local/cuda/extras/CUPTI/lib64/libcupti.so* /usr/local/cuda/lib64/libcupti.so* ||
+            wheel_library 'libcupti.so.1*')
+        export FERRY_CUPTI
+    fi
+    if ! ldconfig -p | grep -q 'libnvrtc\.so' && ! find_first /usr/local/cuda/lib64/libnvrtc.so* >/dev/null; then
+        LD_LIBRARY_PATH=$(dirname "$(wheel_library 'libnvrtc.so.1*')"):${LD_LIBRARY_PATH:-}
+        export LD_LIBRARY_PATH
+    fi
+}
+
+# A build made elsewhere has no use for cmake here.
+made_here() {
+    grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" "$build/CMakeCache.txt" 2>/dev/null
+}
+
+make_build() {
+    if [ -x "$build/benchmarks/bench_foundation" ] && ! made_here; then
+        echo "using what is in $build"
+        return
+    fi
+    local generator=()
+    command -v ninja >/dev/null && generator=(-G Ninja)
+    cmake -S . -B "$build" "${generator[@]}" -DFERRY_CUDA=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo &&
+        cmake --build "$build" -j "$(nproc)"
+}
+
+gpu_programs() {
+    find "$build/tests/gpu" -maxdepth 1 -type f -name 'test_*' -perm -u+x | sort
+}
+
+# Programs one by one, each with a name and its exit status; fails when one does.
+each_program() {
+    local program status bad=0 ran=0
+    while read -r program; do
+        "$@" "$program"
+        status=$?
+        printf '%-24s %s\n' "$(basename "$program")" "$([ "$status" -eq 0 ] && echo passed || echo "status $status")"
+        [ "$status" -eq 0 ] || [ "$status" -eq 77 ] || bad=1
+        ran=$((ran + 1))
+    done < <(gpu_programs)
+    [ "$ran" -gt 0 ] && [ "$bad" -eq 0 ]
+}
+
+gpu_tests() {
+    if made_here; then
+        ctest --test-dir "$build" -L gpu --output-on-failure --no-tests=error
+    else
+        each_program timeout 60
+    fi
+}
+
+# Errors of calls are provoked by some tests on purpose; what counts is memory. CUPTI and the sanitizer exclude each other.
+sanitize_one() {
+    FERRY_CUPTI=/none timeout 60 "$sanitizer" --tool memcheck --report-api-errors no --error-exitcode 99 \
+        --target-processes application-only "$1" 2>&1 | grep -vE '^skipped|checks, 0 failed$'
+    return "${PIPESTATUS[0]}"
+}
+
+sanitize() {
+    sanitizer=$(command -v compute-sanitizer || find_first /usr/local/cuda/bin/compute-sanitizer \
+        /usr/local/cuda/compute-sanitizer/compute-sanitizer) || { echo "no compute-sanitizer"; return 1; }
+    each_program sanitize_one
+}
+
+against_numpy() {
+    local ferry
+    ferry=$(find_first "$build/tools/ferry" "$build/ferry" "$build/bin/ferry") || { echo "no ferry command"; return 1; }
+    "$ferry" info
+    python3 benchmarks/apply_numpy.py "$ferry" include/ferry/ops.def --json "$out/apply.json" --jobs "$(nproc)" --large
+}
+
+foundation() {
+    "$build/benchmarks/bench_foundation" --json "$out/foundation.json" --check
+}
+
+nvidia-smi --query-gpu=name,driver_version,memory.free --format=csv,noheader || echo "no nvidia-smi"
+find_libraries
+step build 200 make_build
+step gpu-tests 90 gpu_tests
+step foundation 60 foundation
+step sanitizer 150 sanitize
+step numpy 120 against_numpy
+
+printf '\n== summary, %d s\n' "$SECONDS"
+printf '%s\n' "${summary[@]}"
+exit "$failed"
