@@ -5,11 +5,12 @@
 #include "ferry/apply.h"
 
 /*
- * out[i] = op(a[i], b[i]) for i < n at strides in bytes, any alignment. Inputs have the compute type, out the result type. An
- * operation of one input reads a only. out is disjoint from an input or the same address with the same stride and item size.
+ * out[i] = op(a[i], b[i]) for i < n at strides in bytes, any alignment. Inputs have the compute type, out the result
+ * type. An operation of one input reads a only. out is disjoint from an input or the same address with the same stride
+ * and item size.
  */
-typedef void (*host_loop)(char *out, int64_t out_stride, const char *a, int64_t a_stride, const char *b, int64_t b_stride,
-                          int64_t n);
+typedef void (*host_loop)(char *out, int64_t out_stride, const char *a, int64_t a_stride, const char *b,
+                          int64_t b_stride, int64_t n);
 
 /* NULL where the operation has no loop of that type. `second` is `first` but for the MIXED loops. */
 host_loop host_loop_find(ferry_op op, ferry_dtype first, ferry_dtype second);

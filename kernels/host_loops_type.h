@@ -12,39 +12,40 @@
 #define LOAD
 #define STORE
 #endif
-#define PASTE_(a, b)    a##b
-#define PASTE(a, b)     PASTE_(a, b)
-#define JOIN(a, b)      PASTE(a, PASTE(_, b))
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
+#define JOIN(a, b) PASTE(a, PASTE(_, b))
 #define TYPED(function) JOIN(function, SUFFIX)
 
 /* Which lines apply: CLASS_<of>_<classes>(…) makes the loop or nothing. */
-#define CLASS_BOOL_BOOL(...)        LOOP(__VA_ARGS__)
+#define CLASS_BOOL_BOOL(...) LOOP(__VA_ARGS__)
 #define CLASS_BOOL_INTEGERS(...)
 #define CLASS_BOOL_FLOATS(...)
-#define CLASS_BOOL_ANY(...)         LOOP(__VA_ARGS__)
+#define CLASS_BOOL_ANY(...) LOOP(__VA_ARGS__)
 #define CLASS_BOOL_MIXED(...)
 #define CLASS_INTEGER_BOOL(...)
 #define CLASS_INTEGER_INTEGERS(...) LOOP(__VA_ARGS__)
 #define CLASS_INTEGER_FLOATS(...)
-#define CLASS_INTEGER_ANY(...)      LOOP(__VA_ARGS__)
+#define CLASS_INTEGER_ANY(...) LOOP(__VA_ARGS__)
 #define CLASS_INTEGER_MIXED(...)
 #define CLASS_FLOAT_BOOL(...)
 #define CLASS_FLOAT_INTEGERS(...)
-#define CLASS_FLOAT_FLOATS(...)     LOOP(__VA_ARGS__)
-#define CLASS_FLOAT_ANY(...)        LOOP(__VA_ARGS__)
+#define CLASS_FLOAT_FLOATS(...) LOOP(__VA_ARGS__)
+#define CLASS_FLOAT_ANY(...) LOOP(__VA_ARGS__)
 #define CLASS_FLOAT_MIXED(...)
 #define CLASS_MIXED_BOOL(...)
 #define CLASS_MIXED_INTEGERS(...)
 #define CLASS_MIXED_FLOATS(...)
 #define CLASS_MIXED_ANY(...)
-#define CLASS_MIXED_MIXED(...)      LOOP(__VA_ARGS__)
+#define CLASS_MIXED_MIXED(...) LOOP(__VA_ARGS__)
 #define LOOP(constant, result, ...) LOOP_##result(constant, __VA_ARGS__)
-#define LOOP_SAME(constant, ...)    DEFINE(constant, A_STORED, (T), STORE, __VA_ARGS__)
-#define LOOP_BOOL(constant, ...)    DEFINE(constant, uint8_t, (uint8_t), , __VA_ARGS__)
+#define LOOP_SAME(constant, ...) DEFINE(constant, A_STORED, (T), STORE, __VA_ARGS__)
+#define LOOP_BOOL(constant, ...) DEFINE(constant, uint8_t, (uint8_t), , __VA_ARGS__)
 #define LOOP_FLOAT64(constant, ...)
 #define LOOP_REFUSED(constant, ...)
 
-/* Contiguous, and contiguous with a scalar on one side, are loops of their own so that the compiler can vectorise them. */
+/* Contiguous, and contiguous with a scalar on one side, are loops of their own so that the compiler can vectorise them.
+ */
 #define DEFINE(constant, R_STORED, convert, store, ...)                                                                \
     static void JOIN(constant, LOOPS)(char *out, int64_t out_stride, const char *pa, int64_t a_stride, const char *pb, \
                                       int64_t b_stride, int64_t n) {                                                   \
@@ -73,11 +74,11 @@
         }                                                                                                              \
     }
 
-#define VALUES(of)     JOIN(VALUES, of)
-#define VALUES_BOOL    VALUES_OF(T, T)
+#define VALUES(of) JOIN(VALUES, of)
+#define VALUES_BOOL VALUES_OF(T, T)
 #define VALUES_INTEGER VALUES_OF(T, T)
-#define VALUES_FLOAT   VALUES_OF(T, T)
-#define VALUES_MIXED   VALUES_OF(A_STORED, B_STORED)
+#define VALUES_FLOAT VALUES_OF(T, T)
+#define VALUES_MIXED VALUES_OF(A_STORED, B_STORED)
 /* An operation of one input does not look at b. */
 #define VALUES_OF(A, B)                                                                                                \
     const A a = LOAD(a_bits);                                                                                          \

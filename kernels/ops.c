@@ -13,7 +13,8 @@ typedef struct op_line {
 /* A line that ops.def does not have is RESULT_NONE. */
 static const op_line lines[FERRY_OP_COUNT][CLASS_COUNT] = {
 #define FERRY_OP(constant, name, arity)
-#define FERRY_LOOP(constant, classes, result, ...) [FERRY_OP_##constant][CLASS_##classes] = {RESULT_##result, #__VA_ARGS__},
+#define FERRY_LOOP(constant, classes, result, ...)                                                                     \
+    [FERRY_OP_##constant][CLASS_##classes] = {RESULT_##result, #__VA_ARGS__},
 #include "ferry/ops.def"
 #undef FERRY_OP
 #undef FERRY_LOOP

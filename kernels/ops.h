@@ -4,7 +4,8 @@
 
 #include "ferry/apply.h"
 
-/* The loop that serves a call: the types that the inputs are cast to (two of them differ for int64 with uint64 only). */
+/* The loop that serves a call: the types that the inputs are cast to (two of them differ for int64 with uint64 only).
+ */
 typedef struct op_loop {
     ferry_dtype compute[2];
     ferry_dtype result;

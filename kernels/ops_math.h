@@ -1,8 +1,8 @@
 /*
- * The functions that the expressions of ferry/ops.def call, one per type: TYPED(f) there is f_i8 … f_u64, f_f32, f_f64 here.
- * Compiled into the host loops and, as text, into every generated CUDA kernel: C and CUDA C++ at once, no headers on
- * the device. NumPy's answers, and one answer on both where NumPy has none. No undefined behaviour: integers wrap in the
- * unsigned type W.
+ * The functions that the expressions of ferry/ops.def call, one per type: TYPED(f) there is f_i8 ... f_u64, f_f32,
+ * f_f64 here. Compiled into the host loops and, as text, into every generated CUDA kernel: C and CUDA C++ at once, no
+ * headers on the device. NumPy's answers, and one answer on both where NumPy has none. No undefined behaviour: integers
+ * wrap in the unsigned type W.
  */
 #ifndef FERRY_KERNELS_OPS_MATH_H
 #define FERRY_KERNELS_OPS_MATH_H
@@ -16,8 +16,8 @@
 #endif
 
 /*
- * Division by zero gives 0 and the smallest integer by -1 wraps. A shift by a negative amount or by the width or more shifts
- * everything out. `zero` is 1/0 as x86-64 converts infinity to the type.
+ * Division by zero gives 0 and the smallest integer by -1 wraps. A shift by a negative amount or by the width or more
+ * shifts everything out. `zero` is 1/0 as x86-64 converts infinity to the type.
  */
 #define FERRY_INTEGER_MATH(T, U, W, s, zero)                                                                           \
     FERRY_MATH T wrapping_power_##s(T a, U exponent) {                                                                 \
@@ -118,8 +118,8 @@ FERRY_MATH int compare_u64i64(uint64_t a, int64_t b) {
     }
 
 /*
- * floor_divide and remainder are one division: the remainder has b's sign (fmod has a's), and the quotient is the integer
- * nearest to (a - remainder) / b, which is one up to rounding.
+ * floor_divide and remainder are one division: the remainder has b's sign (fmod has a's), and the quotient is the
+ * integer nearest to (a - remainder) / b, which is one up to rounding.
  */
 #define FERRY_FLOAT_MATH(T, s, f)                                                                                      \
     FERRY_CALL_1(T, s, absolute, fabs##f)                                                                              \
@@ -202,7 +202,8 @@ FERRY_CALL_1(float, f32, cbrt, cbrtf)
 #ifdef __CUDACC__
 FERRY_CALL_1(double, f64, cbrt, cbrt)
 #else
-/* glibc's is up to 4 ulp off: one step of Newton's method, at a scale where the cubes neither overflow nor lose bits. */
+/* glibc's is up to 4 ulp off: one step of Newton's method, at a scale where the cubes neither overflow nor lose bits.
+ */
 FERRY_MATH double cbrt_f64(double a) {
     if (a == 0 || isfinite(a) == 0)
         return a + a;

@@ -1,0 +1,45 @@
+/* One elementwise pass, reduced to what its kernels need. */
+#ifndef FERRY_KERNELS_PLAN_H
+#define FERRY_KERNELS_PLAN_H
+
+#include "ops.h"
+
+#define PLAN_COPY FERRY_OP_COUNT /* as the operation: out = a, cast */
+#define PLAN_OPERANDS 3
+
+/*
+ * out[...] = op(a[...], b[...]). Operand 0 is out, 1 is a, 2 is b; with two operands b is a, or is not looked at. Axes
+ * of one element are gone, axes that every operand walks as one are merged, out's strides are positive and fall from
+ * the first axis to the last. A plain value, without pointers to anything but the data: it is what the simulator's
+ * kernel gets.
+ */
+typedef struct plan {
+    ferry_op op;
+    ferry_dtype compute[2]; /* what a and b are cast to; of a copy, its dtype */
+    ferry_dtype result;
+    int noperands;
+    ferry_dtype dtype[PLAN_OPERANDS];
+    char *data[PLAN_OPERANDS];
+    int64_t size; /* elements, at least 1 */
+    int ndim;     /* at least 1 */
+    int64_t extent[FERRY_MAX_DIMS];
+    int64_t stride[PLAN_OPERANDS][FERRY_MAX_DIMS]; /* bytes */
+} plan;
+
+/* What an operand of a plan of one axis is; out is never a scalar unless there is one element. */
+typedef enum plan_layout { PLAN_STRIDED, PLAN_CONTIGUOUS, PLAN_SCALAR } plan_layout;
+
+/*
+ * `views` are noperands views of one shape, not empty, out first. `loop` is NULL for a copy.
+ */
+void plan_make(plan *p, ferry_op op, const op_loop *loop, const ferry_view *const *views, int noperands);
+
+/* Whether the plan has one axis, out is contiguous, and each input is contiguous or one element. */
+bool plan_is_contiguous(const plan *p);
+
+plan_layout plan_layout_of(const plan *p, int operand);
+
+/* Whether every element of every operand is aligned to its size (at most 8 bytes). */
+bool plan_is_aligned(const plan *p);
+
+#endif
