@@ -14,7 +14,7 @@ done
 [ -n "$formatter" ] || { echo "no clang-format 14 here"; exit 77; }
 
 status=0
-for file in $(sources '*.c' '*.h' '*.cu'); do
+for file in $(sources '*.c' '*.h' '*.cu' '*.cuh'); do
     if ! "$formatter" "$file" | cmp -s - "$file"; then
         echo "$file is not formatted: $formatter -i $file"
         status=1
