@@ -15,9 +15,9 @@ typedef void (*host_loop)(char *out, int64_t out_stride, const char *a, int64_t 
 /* NULL where the operation has no loop of that type. `second` is `first` but for the MIXED loops. */
 host_loop host_loop_find(ferry_op op, ferry_dtype first, ferry_dtype second);
 
-/* One table per type, by operation. */
+/* One table per type, by operation; bool is a macro, so its name here is another. */
 #define HOST_LOOP_TABLES(X)                                                                                            \
-    X(bool)                                                                                                            \
+    X(truth)                                                                                                           \
     X(int8)                                                                                                            \
     X(uint8)                                                                                                           \
     X(int16)                                                                                                           \

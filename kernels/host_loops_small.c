@@ -4,7 +4,7 @@
 #include "host_loops.h"
 #include "ops_math.h"
 
-#define LOOPS bool
+#define LOOPS truth
 #define LOOPS_OF BOOL
 #define A_STORED uint8_t
 #define B_STORED uint8_t
