@@ -24,16 +24,25 @@ static bool own_loop(ferry_op op, ferry_dtype dtype, ferry_dtype *result) {
     return ferry_op_dtypes(op, in, ferry_op_arity(op), &compute, result) == FERRY_OK && compute == dtype;
 }
 
+/* Results are named where they are not the type itself: per type, or once at the end when all are the same. */
 static void list_operation(ferry_op op) {
+    bool listed[FERRY_DTYPE_COUNT], one_result = true;
+    ferry_dtype results[FERRY_DTYPE_COUNT], result = FERRY_DTYPE_COUNT;
+    for (int i = 0; i < FERRY_DTYPE_COUNT; i++) {
+        listed[i] = own_loop(op, (ferry_dtype)i, &results[i]);
+        if (listed[i] && result == FERRY_DTYPE_COUNT)
+            result = results[i];
+        one_result = one_result && (!listed[i] || results[i] == result);
+    }
     printf("%-14s %d      ", ferry_op_name(op), ferry_op_arity(op));
     for (int i = 0; i < FERRY_DTYPE_COUNT; i++) {
-        ferry_dtype dtype = (ferry_dtype)i, result;
-        if (!own_loop(op, dtype, &result))
-            continue;
-        printf(" %s", ferry_dtype_name(dtype));
-        if (result != dtype)
-            printf("->%s", ferry_dtype_name(result));
+        bool differs = listed[i] && !one_result && results[i] != (ferry_dtype)i;
+        if (listed[i])
+            printf(" %s%s%s", ferry_dtype_name((ferry_dtype)i), differs ? "->" : "",
+                   differs ? ferry_dtype_name(results[i]) : "");
     }
+    if (one_result)
+        printf(" -> %s", ferry_dtype_name(result));
     putchar('\n');
 }
 
