@@ -11,15 +11,11 @@ struct core core;
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic bool started;
-static _Atomic bool forked;
+_Atomic uint32_t core_attention;
 static const backend *test_backend;
 
 void core_use_backend(const backend *chosen) {
     test_backend = chosen;
-}
-
-bool core_forked(void) {
-    return atomic_load_explicit(&forked, memory_order_relaxed);
 }
 
 #ifdef FERRY_WITH_CUDA
@@ -94,7 +90,7 @@ static size_t choose_limit(const ferry_options *options, size_t least_free_bytes
 /* In a child the parent's other threads are gone, and CUDA must not be called: from here on memory is plain and frees
  * are bookkeeping. */
 static void after_fork_in_child(void) {
-    atomic_store(&forked, true);
+    atomic_fetch_or(&core_attention, CORE_FORKED);
     movement_unlock();
 }
 

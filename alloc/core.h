@@ -21,8 +21,20 @@ extern struct core core;
  * implies it. */
 ferry_status core_start(void);
 
-/* Whether this process is a forked child: memory is then plain and the backend is never called. */
-bool core_forked(void);
+/* What takes malloc and free off their short path; one word, so that the path asks one question. */
+enum {
+    CORE_FORKED = 1,  /* this process is a forked child: memory is plain, the backend is never called */
+    CORE_DEFERRED = 2 /* freed blocks wait for kernels */
+};
+extern _Atomic uint32_t core_attention;
+
+static inline bool core_attention_to(uint32_t what) {
+    return (atomic_load_explicit(&core_attention, memory_order_relaxed) & what) != 0;
+}
+
+static inline bool core_forked(void) {
+    return core_attention_to(CORE_FORKED);
+}
 
 /* For tests: the backend of the next start instead of the chosen one. */
 void core_use_backend(const backend *chosen);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "core.h"
 #include "region.h"
 #include "stream.h"
 
@@ -12,12 +13,8 @@ struct waiting {
     struct waiting *next;
 };
 
-static struct waiting *queue; /* movement lock */
-static _Atomic size_t queued;
-
-bool deferred_any(void) {
-    return atomic_load_explicit(&queued, memory_order_relaxed) != 0;
-}
+/* Movement lock. CORE_DEFERRED tells whether there is one. */
+static struct waiting *queue;
 
 static bool enqueue(struct region *region, struct storage *storage, void *block) {
     struct waiting *entry = malloc(sizeof *entry);
@@ -27,7 +24,7 @@ static bool enqueue(struct region *region, struct storage *storage, void *block)
     *entry = (struct waiting){region, storage, block, queue};
     storage_retire(region, storage);
     queue = entry;
-    atomic_fetch_add_explicit(&queued, 1, memory_order_relaxed);
+    atomic_fetch_or(&core_attention, CORE_DEFERRED);
     return true;
 }
 
@@ -47,7 +44,7 @@ void deferred_free(struct region *region, struct storage *storage, void *block) 
 }
 
 void deferred_reap(void) {
-    if (!deferred_any()) {
+    if (!core_attention_to(CORE_DEFERRED)) {
         return;
     }
     struct waiting *ready = NULL;
@@ -61,7 +58,9 @@ void deferred_reap(void) {
         *link = entry->next;
         entry->next = ready;
         ready = entry;
-        atomic_fetch_sub_explicit(&queued, 1, memory_order_relaxed);
+    }
+    if (queue == NULL) {
+        atomic_fetch_and(&core_attention, ~(uint32_t)CORE_DEFERRED);
     }
     movement_unlock();
     while (ready != NULL) {

@@ -10,9 +10,6 @@ void deferred_free(struct region *region, struct storage *storage, void *block);
 /* Frees what can be freed by now, asking the device. Takes the movement lock. */
 void deferred_reap(void);
 
-/* Whether anything waits: a relaxed load. */
-bool deferred_any(void);
-
 /* The end of a free, whose block no kernel uses. malloc.c. */
 void block_recycle(struct region *region, struct storage *storage, void *block);
 

@@ -6,6 +6,7 @@
 
 #include "core.h"
 #include "deferred.h"
+#include "heap_caches.h"
 
 /*
  * jemalloc asks for exactly what it needs (retain), never gives back by itself (decay: a purge of a large free would be

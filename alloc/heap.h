@@ -23,26 +23,6 @@ struct ferry_heap {
     struct arena pages, tiny;
 };
 
-/* jemalloc's thread caches of one heap, of one thread. */
-struct heap_caches {
-    uint64_t serial; /* of the heap they are for; 0: none */
-    int pages, tiny; /* flags for mallocx: arena and cache */
-};
-
-/* The calling thread's caches of a heap, made on first use. Never fails: without memory for them the flags name the
- * arenas only. */
-struct heap_caches heap_caches_get(ferry_heap *heap);
-
-/* Gives the calling thread's cached blocks back to their arenas. */
-void heap_caches_flush(void);
-
-/* Destroys every thread's caches of a heap. No other thread may be using the heap. */
-void heap_caches_drop(const ferry_heap *heap);
-
-/* Destroys the caches of a thread that ends. Heaps' lock held. */
-struct thread;
-void heap_caches_end(struct thread *thread);
-
 /* Calls `visit` for every live heap, under the heaps' lock. */
 void heap_for_each(void (*visit)(ferry_heap *heap, void *context), void *context);
 

@@ -7,8 +7,7 @@
 #include "counters.h"
 #include "crossing.h"
 #include "deferred.h"
-#include "heap.h"
-#include "thread.h"
+#include "heap_caches.h"
 
 /* jemalloc's own name for "as large as can be": more would overflow its size classes. */
 #define LARGEST_BYTES ((size_t)PTRDIFF_MAX / 2)
@@ -21,26 +20,40 @@ static void *fail(ferry_status status, size_t bytes) {
     return NULL;
 }
 
-static void *raw(ferry_heap *heap, size_t bytes, int alignment_flags) {
-    const struct heap_caches caches = heap_caches_get(heap);
-    const bool tiny = bytes < TINY_BELOW_BYTES;
-    return ferry_je_mallocx(bytes, (tiny ? caches.tiny : caches.pages) | alignment_flags);
+/* Without caches the arena is named all the same. */
+static int arena_flags(const ferry_heap *heap, const struct heap_caches *caches, bool tiny) {
+    if (caches != NULL) {
+        return tiny ? caches->tiny : caches->pages;
+    }
+    return MALLOCX_ARENA((int)(tiny ? heap->tiny : heap->pages).index) | MALLOCX_TCACHE_NONE;
+}
+
+/* A block from the thread's stack of its class, or from jemalloc. */
+static void *raw(ferry_heap *heap, size_t class_bytes, unsigned class_index, int alignment_flags) {
+    struct heap_caches *caches = heap_caches_get(heap);
+    if (caches != NULL && class_index < NO_CLASS && alignment_flags == 0) {
+        void *block = stack_pop(&caches->stacks[class_index]);
+        if (block != NULL) {
+            return block;
+        }
+    }
+    return ferry_je_mallocx(class_bytes, arena_flags(heap, caches, class_bytes < TINY_BELOW_BYTES) | alignment_flags);
 }
 
 /* Gives back what is kept for reuse, then lets extents exceed the limit by what size classes round up, as long as live
  * bytes do not. */
 static void *raw_after_trim(ferry_heap *heap, size_t bytes, int alignment_flags) {
     (void)ferry_trim();
-    void *block = raw(heap, bytes, alignment_flags);
+    void *block = raw(heap, bytes, NO_CLASS, alignment_flags);
     if (block == NULL && count_live_bytes() + bytes <= core.limit_bytes) {
         region_stretch_limit(true);
-        block = raw(heap, bytes, alignment_flags);
+        block = raw(heap, bytes, NO_CLASS, alignment_flags);
         region_stretch_limit(false);
     }
-    if (block == NULL && deferred_any()) {
+    if (block == NULL && core_attention_to(CORE_DEFERRED)) {
         (void)ferry_sync(NULL);
         deferred_reap();
-        block = raw(heap, bytes, alignment_flags);
+        block = raw(heap, bytes, NO_CLASS, alignment_flags);
     }
     return block;
 }
@@ -50,27 +63,56 @@ static void count_block(size_t bytes, bool allocated) {
         count_large_block(bytes, allocated);
         bytes = 0;
     }
-    thread_count_block(thread_self(), bytes, allocated);
+    thread_count_block(thread_current, bytes, allocated);
 }
 
-/* Takes a block of `bytes`; *zeros tells whether it is known to read as zero. */
-static void *take(ferry_heap *heap, size_t bytes, int alignment_flags, bool *zeros) {
-    if (deferred_any()) {
-        deferred_reap();
+/* A page of a tiny region belongs to one slab, so one class says the size of all that begins on it. */
+static void note_class(const void *block, size_t class_bytes) {
+    struct storage *record = storage_at(region_find(block), block);
+    if (atomic_load_explicit(&record->bytes, memory_order_relaxed) != class_bytes) {
+        atomic_store_explicit(&record->bytes, class_bytes, memory_order_relaxed);
     }
-    const bool tiny = bytes < TINY_BELOW_BYTES;
-    /* Whole pages, so that jemalloc's small classes put no two storages on one. */
-    const size_t rounded = tiny ? (bytes == 0 ? 1 : bytes) : storage_pages(bytes) * FERRY_PAGE_BYTES;
-    void *block = raw(heap, rounded, alignment_flags);
+}
+
+/* Whole pages, so that jemalloc's small classes put no two storages on one. *zeros: the block is known to read as zero.
+ */
+static void *take_pages(ferry_heap *heap, size_t bytes, int alignment_flags, bool *zeros) {
+    bytes = bytes == 0 ? 1 : bytes;
+    const size_t pages = storage_pages(bytes);
+    void *block = raw(heap, pages * FERRY_PAGE_BYTES, pages_class_index(pages), alignment_flags);
     if (block == NULL) {
-        block = raw_after_trim(heap, rounded, alignment_flags);
+        block = raw_after_trim(heap, pages * FERRY_PAGE_BYTES, alignment_flags);
     }
-    if (block == NULL) {
-        return NULL;
+    if (block != NULL) {
+        *zeros = storage_open(region_find(block), block, bytes);
+        count_block(bytes, true);
     }
-    *zeros = !tiny && storage_open(region_find(block), block, bytes);
-    count_block(tiny ? ferry_je_nallocx(rounded, alignment_flags) : bytes, true);
     return block;
+}
+
+/* class_bytes is one of jemalloc's classes below a page. */
+static void *take_tiny(ferry_heap *heap, size_t class_bytes, int alignment_flags) {
+    void *block = raw(heap, class_bytes, tiny_class_index(class_bytes), alignment_flags);
+    if (block == NULL) {
+        block = raw_after_trim(heap, class_bytes, alignment_flags);
+    }
+    if (block != NULL) {
+        note_class(block, class_bytes);
+        count_block(class_bytes, true);
+    }
+    return block;
+}
+
+static void *take(ferry_heap *heap, size_t bytes, int alignment_flags, bool *zeros) {
+    size_t class_bytes = bytes == 0 ? 1 : bytes;
+    if (class_bytes <= LARGEST_TINY_CLASS_BYTES) {
+        class_bytes =
+            alignment_flags == 0 ? tiny_class_bytes(class_bytes) : ferry_je_nallocx(class_bytes, alignment_flags);
+    }
+    *zeros = false;
+    /* An alignment can make a page of less. */
+    return class_bytes <= LARGEST_TINY_CLASS_BYTES ? take_tiny(heap, class_bytes, alignment_flags)
+                                                   : take_pages(heap, bytes, alignment_flags, zeros);
 }
 
 static void *allocate(ferry_heap *heap, size_t bytes, int alignment_flags, bool *zeros) {
@@ -87,6 +129,9 @@ static void *allocate(ferry_heap *heap, size_t bytes, int alignment_flags, bool 
     if (core_forked()) {
         *zeros = false;
         return malloc(bytes == 0 ? 1 : bytes);
+    }
+    if (core_attention_to(CORE_DEFERRED)) {
+        deferred_reap();
     }
     void *block = take(heap, bytes, alignment_flags, zeros);
     return block == NULL ? fail(FERRY_LIMIT, bytes) : block;
@@ -136,8 +181,20 @@ void *ferry_heap_aligned_alloc(ferry_heap *heap, size_t alignment, size_t bytes)
     return allocate(heap, bytes, MALLOCX_ALIGN(alignment), &zeros);
 }
 
+/* A cached tiny block of the default heap needs one question and a few loads; everything else goes the long way. */
 void *ferry_malloc(size_t bytes) {
-    return ferry_heap_malloc(NULL, bytes);
+    ferry_heap *heap = core.heap;
+    struct thread *thread = thread_current;
+    if (bytes - 1 < LARGEST_TINY_CLASS_BYTES && thread != NULL && heap != NULL &&
+        atomic_load_explicit(&core_attention, memory_order_relaxed) == 0) {
+        struct heap_caches *caches = heap_caches_get(heap);
+        void *block = caches == NULL ? NULL : stack_pop(&caches->stacks[tiny_class_index(bytes)]);
+        if (block != NULL) {
+            thread_count_block(thread, tiny_class_bytes(bytes), true);
+            return block;
+        }
+    }
+    return ferry_heap_malloc(heap, bytes);
 }
 
 void *ferry_calloc(size_t count, size_t bytes) {
@@ -148,49 +205,63 @@ void *ferry_aligned_alloc(size_t alignment, size_t bytes) {
     return ferry_heap_aligned_alloc(NULL, alignment, bytes);
 }
 
-void block_recycle(struct region *region, struct storage *storage, void *block) {
-    const struct heap_caches caches = heap_caches_get(region->heap);
+static void recycle_class(ferry_heap *heap, void *block, size_t class_bytes, unsigned class_index) {
+    struct heap_caches *caches = heap_caches_get(heap);
+    const int flags = arena_flags(heap, caches, class_bytes < TINY_BELOW_BYTES);
+    if (caches != NULL && class_index < NO_CLASS) {
+        stack_push(&caches->stacks[class_index], block, class_bytes, flags);
+    } else {
+        ferry_je_dallocx(block, flags);
+    }
+}
+
+static inline void recycle(struct region *region, struct storage *storage, void *block) {
+    const size_t bytes = atomic_load_explicit(&storage->bytes, memory_order_relaxed);
+    count_block(bytes, false);
     if (region->tiny) {
-        const size_t bytes = ferry_je_sallocx(block, 0);
-        count_block(bytes, false);
-        ferry_je_sdallocx(block, bytes, caches.tiny);
+        recycle_class(region->heap, block, bytes, tiny_class_index(bytes));
         return;
     }
-    count_block(atomic_load_explicit(&storage->bytes, memory_order_relaxed), false);
+    const size_t pages = storage->pages;
     storage_close(region, storage);
-    ferry_je_dallocx(block, caches.pages);
+    recycle_class(region->heap, block, pages * FERRY_PAGE_BYTES, pages_class_index(pages));
+}
+
+void block_recycle(struct region *region, struct storage *storage, void *block) {
+    recycle(region, storage, block);
+}
+
+/* What is no live block of ours: NULL, a child's plain memory, a mistake. */
+static void free_other(void *block, const struct region *region) {
+    if (region == NULL && core_forked()) {
+        free(block);
+    } else if (block != NULL) {
+        ferry_error(FERRY_INVALID_ARGUMENT, "%p is not the start of a live block", block);
+    }
+}
+
+static void free_busy(struct region *region, struct storage *storage, void *block) {
+    const int saved_errno = errno;
+    deferred_free(region, storage, block);
+    errno = saved_errno;
 }
 
 void ferry_free(void *block) {
-    if (block == NULL) {
-        return;
-    }
     struct region *region = region_find(block);
-    if (region == NULL) {
-        if (core_forked()) {
-            free(block); /* the child's plain memory */
-        }
-        return;
-    }
-    const int saved_errno = errno;
-    struct storage *storage = storage_at(region, block);
+    struct storage *storage = region == NULL ? NULL : storage_at(region, block);
     if (storage == NULL) {
-        ferry_error(FERRY_INVALID_ARGUMENT, "%p is not the start of a live block", block);
+        free_other(block, region);
     } else if (atomic_load_explicit(&storage->busy, memory_order_acquire) && !core_forked()) {
-        deferred_free(region, storage, block);
+        free_busy(region, storage, block);
     } else {
-        block_recycle(region, storage, block);
+        recycle(region, storage, block);
     }
-    errno = saved_errno;
 }
 
 size_t ferry_usable_size(const void *block) {
     const struct region *region = region_find(block);
     if (block == NULL || region == NULL) {
         return block != NULL && core_forked() ? malloc_usable_size((void *)(uintptr_t)block) : 0;
-    }
-    if (region->tiny) {
-        return ferry_je_sallocx(block, 0);
     }
     const struct storage *storage = storage_at((struct region *)(uintptr_t)region, block);
     return storage == NULL ? 0 : atomic_load_explicit(&storage->bytes, memory_order_relaxed);

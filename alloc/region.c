@@ -9,12 +9,7 @@
 #define FIRST_TINY_REGION_BYTES ((size_t)64 << 20)
 #define LARGEST_STEP_BYTES ((size_t)64 << 30)
 
-/* Address → region: two levels of pointers, one leaf entry per block. 47-bit user addresses. */
-#define BLOCK_BITS 21
-#define LEAF_BITS 13
-#define ROOT_BITS (47 - BLOCK_BITS - LEAF_BITS)
-typedef _Atomic(struct region *) leaf_entry;
-static _Atomic(leaf_entry *) root[1 << ROOT_BITS];
+_Atomic(region_entry *) region_root[1 << REGION_ROOT_BITS];
 
 static _Atomic size_t extent_bytes, reserved_bytes;
 static _Thread_local bool stretched;
@@ -36,25 +31,15 @@ static void *map_zeroed(size_t bytes) {
     return mapping == MAP_FAILED ? NULL : mapping;
 }
 
-struct region *region_find(const void *address) {
-    const uintptr_t block = (uintptr_t)address >> BLOCK_BITS;
-    if (block >> LEAF_BITS >= (uintptr_t)1 << ROOT_BITS) {
-        return NULL;
-    }
-    leaf_entry *leaf = atomic_load_explicit(&root[block >> LEAF_BITS], memory_order_acquire);
-    return leaf == NULL ? NULL
-                        : atomic_load_explicit(&leaf[block & (((uintptr_t)1 << LEAF_BITS) - 1)], memory_order_acquire);
-}
-
 /* Leaves are made on demand and stay: two regions of different lists may race for one. */
-static leaf_entry *leaf_of(uintptr_t block) {
-    _Atomic(leaf_entry *) *slot = &root[block >> LEAF_BITS];
-    leaf_entry *leaf = atomic_load_explicit(slot, memory_order_acquire);
+static region_entry *leaf_of(uintptr_t block) {
+    _Atomic(region_entry *) *slot = &region_root[block >> REGION_LEAF_BITS];
+    region_entry *leaf = atomic_load_explicit(slot, memory_order_acquire);
     if (leaf != NULL) {
         return leaf;
     }
-    const size_t bytes = sizeof(leaf_entry) << LEAF_BITS;
-    leaf_entry *fresh = map_zeroed(bytes);
+    const size_t bytes = sizeof(region_entry) << REGION_LEAF_BITS;
+    region_entry *fresh = map_zeroed(bytes);
     if (fresh != NULL && !atomic_compare_exchange_strong(slot, &leaf, fresh)) {
         munmap(fresh, bytes);
         return leaf;
@@ -64,12 +49,12 @@ static leaf_entry *leaf_of(uintptr_t block) {
 
 static bool register_blocks(char *base, size_t bytes, struct region *region) {
     for (size_t offset = 0; offset < bytes; offset += FERRY_BLOCK_BYTES) {
-        const uintptr_t block = (uintptr_t)(base + offset) >> BLOCK_BITS;
-        leaf_entry *leaf = block >> LEAF_BITS >= (uintptr_t)1 << ROOT_BITS ? NULL : leaf_of(block);
+        const uintptr_t block = (uintptr_t)(base + offset) >> REGION_BLOCK_BITS;
+        region_entry *leaf = block >> REGION_LEAF_BITS >= (uintptr_t)1 << REGION_ROOT_BITS ? NULL : leaf_of(block);
         if (leaf == NULL) {
             return false;
         }
-        atomic_store_explicit(&leaf[block & (((uintptr_t)1 << LEAF_BITS) - 1)], region, memory_order_release);
+        atomic_store_explicit(&leaf[block & (((uintptr_t)1 << REGION_LEAF_BITS) - 1)], region, memory_order_release);
     }
     return true;
 }

@@ -56,8 +56,26 @@ void region_give_back(struct region_list *list, void *extent, size_t bytes);
 /* Releases the regions that are wholly free. */
 ferry_status region_trim(struct region_list *list);
 
-/* The region around an address, NULL where there is none. A few nanoseconds, no lock. */
-struct region *region_find(const void *address);
+/* Address → region: two levels of pointers, one leaf entry per block, for 47-bit user addresses. Read without a lock.
+ */
+#define REGION_BLOCK_BITS 21
+#define REGION_LEAF_BITS 13
+#define REGION_ROOT_BITS (47 - REGION_BLOCK_BITS - REGION_LEAF_BITS)
+typedef _Atomic(struct region *) region_entry;
+extern _Atomic(region_entry *) region_root[1 << REGION_ROOT_BITS];
+
+/* The region around an address, NULL where there is none. */
+static inline struct region *region_find(const void *address) {
+    const uintptr_t block = (uintptr_t)address >> REGION_BLOCK_BITS;
+    if (block >> REGION_LEAF_BITS >= (uintptr_t)1 << REGION_ROOT_BITS) {
+        return NULL;
+    }
+    region_entry *leaf = atomic_load_explicit(&region_root[block >> REGION_LEAF_BITS], memory_order_acquire);
+    if (leaf == NULL) {
+        return NULL;
+    }
+    return atomic_load_explicit(&leaf[block & (((uintptr_t)1 << REGION_LEAF_BITS) - 1)], memory_order_acquire);
+}
 
 /* Bytes in extents and in regions, of all lists. */
 size_t region_extent_bytes(void);
@@ -66,8 +84,22 @@ size_t region_reserved_bytes(void);
 /* Lets extents exceed the limit by what jemalloc's size classes round up. Of the calling thread, until set back. */
 void region_stretch_limit(bool stretch);
 
+/* Values of region->starts. A retired storage has been freed but still holds its pages. */
+enum { START_NONE, START_LIVE, START_RETIRED };
+
 static inline size_t region_page(const struct region *region, const void *address) {
     return (size_t)((const char *)address - region->base) / FERRY_PAGE_BYTES;
+}
+
+/* The live storage that begins at `block`, NULL where none does; in a tiny region the page's record, never NULL. */
+static inline struct storage *storage_at(const struct region *region, const void *block) {
+    const size_t page = region_page(region, block);
+    if (region->tiny) {
+        return &region->storages[page];
+    }
+    const bool starts = (uintptr_t)block % FERRY_PAGE_BYTES == 0 &&
+                        atomic_load_explicit(&region->starts[page], memory_order_acquire) == START_LIVE;
+    return starts ? &region->storages[page] : NULL;
 }
 
 #endif

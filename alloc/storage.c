@@ -1,11 +1,10 @@
 #include "storage.h"
 
+#include <assert.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "region.h"
-
-/* Values of region->starts. A retired storage still holds its pages. */
-enum { START_NONE, START_LIVE, START_RETIRED };
 
 /* The last page in [first, page] where a storage begins; SIZE_MAX when none does. */
 static size_t last_start(const struct region *region, size_t first, size_t page) {
@@ -58,6 +57,16 @@ static bool touch_pages(struct region *region, size_t first_page, size_t end_pag
     return false;
 }
 
+/* The blocks whose first byte is the storage's are written by its owner alone, so a plain fill will do. */
+static void cover_blocks(struct region *region, size_t first_page, size_t pages) {
+    static_assert(sizeof(wchar_t) == sizeof *region->covering, "wmemset fills 32-bit entries");
+    const size_t first_block = first_page / PAGES_PER_BLOCK + 1;
+    const size_t end_block = (first_page + pages - 1) / PAGES_PER_BLOCK + 1;
+    if (first_block < end_block) {
+        wmemset((wchar_t *)&region->covering[first_block], (wchar_t)first_page, end_block - first_block);
+    }
+}
+
 bool storage_open(struct region *region, void *block, size_t bytes) {
     const size_t first = region_page(region, block);
     const size_t pages = storage_pages(bytes);
@@ -65,10 +74,7 @@ bool storage_open(struct region *region, void *block, size_t bytes) {
     storage->pages = (uint32_t)pages;
     storage->fresh = true;
     atomic_store_explicit(&storage->bytes, bytes, memory_order_relaxed);
-    const size_t last_block = (first + pages - 1) / PAGES_PER_BLOCK;
-    for (size_t at = first / PAGES_PER_BLOCK + 1; at <= last_block; at++) {
-        atomic_store_explicit(&region->covering[at], (uint32_t)first, memory_order_relaxed);
-    }
+    cover_blocks(region, first, pages);
     atomic_store_explicit(&region->starts[first], START_LIVE, memory_order_release);
     return touch_pages(region, first, first + pages);
 }
@@ -82,14 +88,4 @@ void storage_retire(struct region *region, struct storage *storage) {
     if (!region->tiny) {
         atomic_store_explicit(&region->starts[storage - region->storages], START_RETIRED, memory_order_release);
     }
-}
-
-struct storage *storage_at(struct region *region, const void *block) {
-    const size_t page = region_page(region, block);
-    if (region->tiny) {
-        return &region->storages[page];
-    }
-    const bool starts = (uintptr_t)block % FERRY_PAGE_BYTES == 0 &&
-                        atomic_load_explicit(&region->starts[page], memory_order_acquire) == START_LIVE;
-    return starts ? &region->storages[page] : NULL;
 }

@@ -26,7 +26,7 @@ struct use {
 #define STORAGE_READERS 3 /* streams that may read at once without waiting for one another */
 
 struct storage {
-    _Atomic size_t bytes; /* as asked for */
+    _Atomic size_t bytes; /* as asked for; in a tiny region the size class of everything that begins on the page */
     uint32_t pages;
     _Atomic bool busy; /* some use below may not have ended */
     bool fresh; /* no one has acquired it yet: crossings of what lay here before do not concern it; movement lock after
@@ -55,10 +55,6 @@ void storage_close(struct region *region, struct storage *storage);
 
 /* Marks a block that has been freed but still waits for kernels: it can be found no more. Nothing in a tiny region. */
 void storage_retire(struct region *region, struct storage *storage);
-
-/* The record that begins at a block's first byte, NULL where none does (or in a tiny region: the page's record, never
- * NULL). */
-struct storage *storage_at(struct region *region, const void *block);
 
 /* Pages that `bytes` take. */
 static inline size_t storage_pages(size_t bytes) {

@@ -3,14 +3,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "heap.h"
+#include "heap_caches.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* taken inside the heaps' lock */
 static struct thread *threads;
 static struct thread_counts departed; /* counts of threads that have ended, and of those without a record */
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
-static _Thread_local struct thread *self;
+_Thread_local struct thread *thread_current;
 
 void thread_list_lock(void) {
     pthread_mutex_lock(&lock);
@@ -22,10 +22,6 @@ void thread_list_unlock(void) {
 
 struct thread *thread_first(void) {
     return threads;
-}
-
-struct thread *thread_peek(void) {
-    return self;
 }
 
 static void add(_Atomic uint64_t *sum, const _Atomic uint64_t *value) {
@@ -50,7 +46,7 @@ static void thread_end(void *argument) {
     heap_caches_end(thread);
     unlink_and_fold(thread);
     heap_unlock();
-    self = NULL;
+    thread_current = NULL;
     free(thread->caches);
     free(thread);
 }
@@ -59,10 +55,7 @@ static void make_key(void) {
     (void)pthread_key_create(&key, thread_end);
 }
 
-struct thread *thread_self(void) {
-    if (self != NULL) {
-        return self;
-    }
+struct thread *thread_make(void) {
     pthread_once(&key_once, make_key);
     struct thread *thread = calloc(1, sizeof *thread);
     if (thread == NULL || pthread_setspecific(key, thread) != 0) {
@@ -76,7 +69,7 @@ struct thread *thread_self(void) {
     }
     threads = thread;
     thread_list_unlock();
-    self = thread;
+    thread_current = thread;
     return thread;
 }
 
@@ -97,18 +90,8 @@ void thread_counts_sum(uint64_t *allocations, uint64_t *frees, uint64_t *live_by
     *live_bytes = sum.live_bytes;
 }
 
-/* One writer: no locked instruction is needed. `shared` counts have several. */
-static void bump(_Atomic uint64_t *count, uint64_t by, bool shared) {
-    if (shared) {
-        atomic_fetch_add_explicit(count, by, memory_order_relaxed);
-    } else {
-        atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + by, memory_order_relaxed);
-    }
-}
-
-void thread_count_block(struct thread *thread, size_t bytes, bool allocated) {
-    const bool shared = thread == NULL;
-    struct thread_counts *counts = shared ? &departed : &thread->counts;
-    bump(allocated ? &counts->allocations : &counts->frees, 1, shared);
-    bump(&counts->live_bytes, allocated ? bytes : (uint64_t)0 - bytes, shared);
+void thread_count_without(uint64_t allocations, uint64_t frees, uint64_t live_bytes) {
+    atomic_fetch_add_explicit(&departed.allocations, allocations, memory_order_relaxed);
+    atomic_fetch_add_explicit(&departed.frees, frees, memory_order_relaxed);
+    atomic_fetch_add_explicit(&departed.live_bytes, live_bytes, memory_order_relaxed);
 }

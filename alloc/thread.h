@@ -21,7 +21,7 @@ struct thread_counts {
 
 struct thread {
     struct thread_counts counts;
-    struct heap_caches *caches; /* by heap slot; grown under the list's lock */
+    struct heap_caches **caches; /* by heap slot; grown under the list's lock */
     uint32_t ncaches;
     struct thread *next, *previous;
 };
@@ -30,11 +30,18 @@ struct thread {
  */
 #define COUNTED_APART_BYTES ((size_t)64 << 10)
 
-/* The calling thread's record, NULL when there is no memory for one. */
-struct thread *thread_self(void);
+/*
+ * The calling thread's record, NULL before its first allocation. One pointer of initial-exec TLS, read without a call:
+ * a library that is loaded late finds room for it in the loader's reserve.
+ */
+extern _Thread_local struct thread *thread_current __attribute__((tls_model("initial-exec")));
 
-/* The same, but NULL when the thread has none yet. */
-struct thread *thread_peek(void);
+/* Makes the record; NULL when there is no memory for one. */
+struct thread *thread_make(void);
+
+static inline struct thread *thread_self(void) {
+    return thread_current != NULL ? thread_current : thread_make();
+}
 
 void thread_list_lock(void);
 void thread_list_unlock(void);
@@ -44,7 +51,22 @@ struct thread *thread_first(void);
 /* Sums over all threads, those that have ended included. */
 void thread_counts_sum(uint64_t *allocations, uint64_t *frees, uint64_t *live_bytes);
 
+/* Counts for threads that have no record. */
+void thread_count_without(uint64_t allocations, uint64_t frees, uint64_t live_bytes);
+
+static inline void thread_bump(_Atomic uint64_t *count, uint64_t by) {
+    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + by, memory_order_relaxed);
+}
+
 /* Counts a block of `bytes` in (allocated) or out (freed). */
-void thread_count_block(struct thread *thread, size_t bytes, bool allocated);
+static inline void thread_count_block(struct thread *thread, size_t bytes, bool allocated) {
+    const uint64_t change = allocated ? (uint64_t)bytes : (uint64_t)0 - bytes;
+    if (thread == NULL) {
+        thread_count_without(allocated, !allocated, change);
+        return;
+    }
+    thread_bump(allocated ? &thread->counts.allocations : &thread->counts.frees, 1);
+    thread_bump(&thread->counts.live_bytes, change);
+}
 
 #endif
