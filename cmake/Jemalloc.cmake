@@ -110,14 +110,15 @@ function(jemalloc_step folder)
     endif()
 endfunction()
 
-# Builds in a scratch folder beside `destination`, then renames: a reader sees nothing or all of it.
+# Builds in a scratch folder beside `destination`, then renames: a reader sees nothing or all of it. The caller holds the
+# cache's lock, so scratch folders found here are left over from interrupted builds.
 function(jemalloc_build tarball destination)
     find_program(FERRY_MAKE NAMES gmake make)
     if(NOT FERRY_MAKE)
         message(FATAL_ERROR "jemalloc's build needs make")
     endif()
-    string(RANDOM LENGTH 8 suffix)
-    set(scratch ${destination}.building-${suffix})
+    set(scratch ${destination}.building)
+    file(REMOVE_RECURSE ${scratch})
     set(source ${scratch}/jemalloc-${jemalloc_version})
     file(ARCHIVE_EXTRACT INPUT ${tarball} DESTINATION ${scratch})
     cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
