@@ -29,8 +29,8 @@ static int arena_flags(const ferry_heap *heap, const struct heap_caches *caches,
 }
 
 /* A block from the thread's stack of its class, or from jemalloc. */
-static void *raw(ferry_heap *heap, size_t class_bytes, unsigned class_index, int alignment_flags) {
-    struct heap_caches *caches = heap_caches_get(heap);
+static inline void *raw(ferry_heap *heap, struct heap_caches *caches, size_t class_bytes, unsigned class_index,
+                        int alignment_flags) {
     if (caches != NULL && class_index < NO_CLASS && alignment_flags == 0) {
         void *block = stack_pop(&caches->stacks[class_index]);
         if (block != NULL) {
@@ -42,28 +42,28 @@ static void *raw(ferry_heap *heap, size_t class_bytes, unsigned class_index, int
 
 /* Gives back what is kept for reuse, then lets extents exceed the limit by what size classes round up, as long as live
  * bytes do not. */
-static void *raw_after_trim(ferry_heap *heap, size_t bytes, int alignment_flags) {
+static void *raw_after_trim(ferry_heap *heap, struct heap_caches *caches, size_t bytes, int alignment_flags) {
     (void)ferry_trim();
-    void *block = raw(heap, bytes, NO_CLASS, alignment_flags);
+    void *block = raw(heap, caches, bytes, NO_CLASS, alignment_flags);
     if (block == NULL && count_live_bytes() + bytes <= core.limit_bytes) {
         region_stretch_limit(true);
-        block = raw(heap, bytes, NO_CLASS, alignment_flags);
+        block = raw(heap, caches, bytes, NO_CLASS, alignment_flags);
         region_stretch_limit(false);
     }
     if (block == NULL && core_attention_to(CORE_DEFERRED)) {
         (void)ferry_sync(NULL);
         deferred_reap();
-        block = raw(heap, bytes, NO_CLASS, alignment_flags);
+        block = raw(heap, caches, bytes, NO_CLASS, alignment_flags);
     }
     return block;
 }
 
-static void count_block(size_t bytes, bool allocated) {
+static inline void count_block(struct thread_counts *counts, size_t bytes, bool allocated) {
     if (bytes >= COUNTED_APART_BYTES) {
         count_large_block(bytes, allocated);
         bytes = 0;
     }
-    thread_count_block(thread_current, bytes, allocated);
+    thread_count_block(counts, bytes, allocated);
 }
 
 /* A page of a tiny region belongs to one slab, so one class says the size of all that begins on it. */
@@ -74,31 +74,39 @@ static void note_class(const void *block, size_t class_bytes) {
     }
 }
 
+/* jemalloc serves alignments beyond a page from its large classes, which begin at four pages. */
+static size_t pages_for(size_t bytes, int alignment_flags) {
+    enum { LOG_PAGE_BYTES = 12, LEAST_LARGE_PAGES = 4 };
+    const size_t pages = storage_pages(bytes);
+    return alignment_flags > LOG_PAGE_BYTES && pages < LEAST_LARGE_PAGES ? LEAST_LARGE_PAGES : pages;
+}
+
 /* Whole pages, so that jemalloc's small classes put no two storages on one. *zeros: the block is known to read as zero.
  */
-static void *take_pages(ferry_heap *heap, size_t bytes, int alignment_flags, bool *zeros) {
+static inline void *take_pages(ferry_heap *heap, struct heap_caches *caches, size_t bytes, int alignment_flags,
+                               bool *zeros) {
     bytes = bytes == 0 ? 1 : bytes;
-    const size_t pages = storage_pages(bytes);
-    void *block = raw(heap, pages * FERRY_PAGE_BYTES, pages_class_index(pages), alignment_flags);
+    const size_t pages = pages_for(bytes, alignment_flags);
+    void *block = raw(heap, caches, pages * FERRY_PAGE_BYTES, pages_class_index(pages), alignment_flags);
     if (block == NULL) {
-        block = raw_after_trim(heap, pages * FERRY_PAGE_BYTES, alignment_flags);
+        block = raw_after_trim(heap, caches, pages * FERRY_PAGE_BYTES, alignment_flags);
     }
     if (block != NULL) {
-        *zeros = storage_open(region_find(block), block, bytes);
-        count_block(bytes, true);
+        *zeros = storage_open(region_find(block), block, bytes, pages);
+        count_block(caches_counts(caches), bytes, true);
     }
     return block;
 }
 
 /* class_bytes is one of jemalloc's classes below a page. */
-static void *take_tiny(ferry_heap *heap, size_t class_bytes, int alignment_flags) {
-    void *block = raw(heap, class_bytes, tiny_class_index(class_bytes), alignment_flags);
+static inline void *take_tiny(ferry_heap *heap, struct heap_caches *caches, size_t class_bytes, int alignment_flags) {
+    void *block = raw(heap, caches, class_bytes, tiny_class_index(class_bytes), alignment_flags);
     if (block == NULL) {
-        block = raw_after_trim(heap, class_bytes, alignment_flags);
+        block = raw_after_trim(heap, caches, class_bytes, alignment_flags);
     }
     if (block != NULL) {
         note_class(block, class_bytes);
-        count_block(class_bytes, true);
+        count_block(caches_counts(caches), class_bytes, true);
     }
     return block;
 }
@@ -109,10 +117,11 @@ static void *take(ferry_heap *heap, size_t bytes, int alignment_flags, bool *zer
         class_bytes =
             alignment_flags == 0 ? tiny_class_bytes(class_bytes) : ferry_je_nallocx(class_bytes, alignment_flags);
     }
+    struct heap_caches *caches = heap_caches_get(heap);
     *zeros = false;
     /* An alignment can make a page of less. */
-    return class_bytes <= LARGEST_TINY_CLASS_BYTES ? take_tiny(heap, class_bytes, alignment_flags)
-                                                   : take_pages(heap, bytes, alignment_flags, zeros);
+    return class_bytes <= LARGEST_TINY_CLASS_BYTES ? take_tiny(heap, caches, class_bytes, alignment_flags)
+                                                   : take_pages(heap, caches, bytes, alignment_flags, zeros);
 }
 
 static void *allocate(ferry_heap *heap, size_t bytes, int alignment_flags, bool *zeros) {
@@ -178,19 +187,19 @@ void *ferry_heap_aligned_alloc(ferry_heap *heap, size_t alignment, size_t bytes)
         return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
     }
     bool zeros;
-    return allocate(heap, bytes, MALLOCX_ALIGN(alignment), &zeros);
+    /* Every class suits 16; below it jemalloc would take one that no stack is for. */
+    return allocate(heap, bytes, alignment <= 16 ? 0 : MALLOCX_ALIGN(alignment), &zeros);
 }
 
-/* A cached tiny block of the default heap needs one question and a few loads; everything else goes the long way. */
+/* A cached block of the default heap needs one question and a few loads; everything else goes the long way. */
 void *ferry_malloc(size_t bytes) {
     ferry_heap *heap = core.heap;
-    struct thread *thread = thread_current;
-    if (bytes - 1 < LARGEST_TINY_CLASS_BYTES && thread != NULL && heap != NULL &&
+    if (bytes - 1 < LARGEST_TINY_CLASS_BYTES && heap != NULL &&
         atomic_load_explicit(&core_attention, memory_order_relaxed) == 0) {
         struct heap_caches *caches = heap_caches_get(heap);
         void *block = caches == NULL ? NULL : stack_pop(&caches->stacks[tiny_class_index(bytes)]);
         if (block != NULL) {
-            thread_count_block(thread, tiny_class_bytes(bytes), true);
+            thread_count_block(caches->counts, tiny_class_bytes(bytes), true);
             return block;
         }
     }
@@ -205,8 +214,8 @@ void *ferry_aligned_alloc(size_t alignment, size_t bytes) {
     return ferry_heap_aligned_alloc(NULL, alignment, bytes);
 }
 
-static void recycle_class(ferry_heap *heap, void *block, size_t class_bytes, unsigned class_index) {
-    struct heap_caches *caches = heap_caches_get(heap);
+static inline void recycle_class(ferry_heap *heap, struct heap_caches *caches, void *block, size_t class_bytes,
+                                 unsigned class_index) {
     const int flags = arena_flags(heap, caches, class_bytes < TINY_BELOW_BYTES);
     if (caches != NULL && class_index < NO_CLASS) {
         stack_push(&caches->stacks[class_index], block, class_bytes, flags);
@@ -216,15 +225,16 @@ static void recycle_class(ferry_heap *heap, void *block, size_t class_bytes, uns
 }
 
 static inline void recycle(struct region *region, struct storage *storage, void *block) {
+    struct heap_caches *caches = heap_caches_get(region->heap);
     const size_t bytes = atomic_load_explicit(&storage->bytes, memory_order_relaxed);
-    count_block(bytes, false);
+    count_block(caches_counts(caches), bytes, false);
     if (region->tiny) {
-        recycle_class(region->heap, block, bytes, tiny_class_index(bytes));
+        recycle_class(region->heap, caches, block, bytes, tiny_class_index(bytes));
         return;
     }
     const size_t pages = storage->pages;
     storage_close(region, storage);
-    recycle_class(region->heap, block, pages * FERRY_PAGE_BYTES, pages_class_index(pages));
+    recycle_class(region->heap, caches, block, pages * FERRY_PAGE_BYTES, pages_class_index(pages));
 }
 
 void block_recycle(struct region *region, struct storage *storage, void *block) {

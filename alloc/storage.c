@@ -67,9 +67,8 @@ static void cover_blocks(struct region *region, size_t first_page, size_t pages)
     }
 }
 
-bool storage_open(struct region *region, void *block, size_t bytes) {
+bool storage_open(struct region *region, void *block, size_t bytes, size_t pages) {
     const size_t first = region_page(region, block);
-    const size_t pages = storage_pages(bytes);
     struct storage *storage = &region->storages[first];
     storage->pages = (uint32_t)pages;
     storage->fresh = true;

@@ -46,9 +46,9 @@ struct storage_place {
 /* The live storage around an address. false: none. No lock; the storage must not be freed meanwhile. */
 bool storage_find(const void *address, struct storage_place *out);
 
-/* Opens the record of a new block of a region that is not tiny; true when the block's pages were never used, so that
- * they read as zero. */
-bool storage_open(struct region *region, void *block, size_t bytes);
+/* Opens the record of a new block of `pages` pages, the first `bytes` of which were asked for, in a region that is not
+ * tiny; true when its pages were never used, so that they read as zero. */
+bool storage_open(struct region *region, void *block, size_t bytes, size_t pages);
 
 /* Closes it. */
 void storage_close(struct region *region, struct storage *storage);
