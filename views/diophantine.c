@@ -93,10 +93,17 @@ static bool prepare(search *tail) {
     return true;
 }
 
-/* The least x >= low that leaves a multiple of g[i+1] of r. */
+/* a b mod m, all at least 0. */
+static int64_t multiply_modulo(int64_t a, int64_t b, int64_t m) {
+    int64_t small = INT64_C(1) << 31;
+    return m <= small ? (a % m) * (b % m) % m : (int64_t)((wide)a * b % m);
+}
+
+/* The least x >= low that leaves a multiple of g[i+1] of r >= 0. */
 static int64_t first_candidate(const search *tail, int i, int64_t r, int64_t low, int64_t modulus) {
-    int64_t x = (int64_t)((wide)(r / tail->divisor[i]) * tail->inverse[i] % modulus);
-    int64_t ahead = (int64_t)(((wide)x - low) % modulus);
+    int64_t inverse = tail->inverse[i] % modulus;
+    int64_t x = multiply_modulo(r / tail->divisor[i], inverse < 0 ? inverse + modulus : inverse, modulus);
+    int64_t ahead = x - low % modulus;
     return low + (ahead < 0 ? ahead + modulus : ahead);
 }
 

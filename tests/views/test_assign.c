@@ -1,0 +1,121 @@
+/* Assignment in managed memory whose pages are on a device: nothing is lost, and what is overwritten does not cross. */
+#include "ferry/movement.h"
+#include "ferry/stats.h"
+#include "ferry/view.h"
+#include "tests/test.h"
+
+#define N 200000 /* float64: 1.6 MB, many pages */
+
+static ferry_array counting(void) {
+    ferry_array array;
+    REQUIRE_OK(ferry_array_create(NULL, FERRY_FLOAT64, 1, (const int64_t[]){N}, &array));
+    REQUIRE_OK(ferry_host_acquire(&array.view, FERRY_WRITE));
+    for (int i = 0; i < N; ++i) {
+        ((double *)array.view.data)[i] = i;
+    }
+    return array;
+}
+
+static void to_device(const ferry_array *array) {
+    REQUIRE_OK(ferry_prefetch(&array->view, 0, NULL));
+    REQUIRE_OK(ferry_sync(NULL));
+}
+
+static ferry_view slice(const ferry_array *array, int64_t start, int64_t stop, int64_t step) {
+    ferry_view view;
+    REQUIRE_OK(ferry_view_slice(&array->view, 1, &(ferry_slice){start, stop, step}, &view));
+    return view;
+}
+
+/* dst[k] = first + k * step. */
+static void check_run(const ferry_view *dst, double first, double step) {
+    int64_t wrong = 0;
+    for (int64_t k = 0; k < dst->shape[0]; ++k) {
+        double value = *(const double *)((const char *)dst->data + k * dst->strides[0]);
+        wrong += value != first + (double)k * step;
+    }
+    CHECK_INT(wrong, 0);
+}
+
+static void overwriting_moves_nothing_home(void) {
+    ferry_array from = counting(), to = counting();
+    to_device(&to);
+    ferry_stats before, after;
+    REQUIRE_OK(ferry_stats_get(&before));
+    REQUIRE_OK(ferry_assign_host(&to.view, &from.view));
+    REQUIRE_OK(ferry_stats_get(&after));
+    CHECK(after.bytes_to_host - before.bytes_to_host <= 2 * 4096);
+    check_run(&to.view, 0, 1);
+    ferry_array_release(&from);
+    ferry_array_release(&to);
+}
+
+static void halves_that_share_a_page(void) {
+    ferry_array array = counting();
+    to_device(&array);
+    ferry_view low = slice(&array, 0, N / 2, 1);
+    ferry_view high = slice(&array, N / 2, N, 1);
+    REQUIRE_OK(ferry_assign_host(&low, &high));
+    check_run(&low, N / 2, 1);
+    check_run(&high, N / 2, 1);
+    ferry_array_release(&array);
+}
+
+static void elements_between_the_assigned_ones_stay(void) {
+    ferry_array array = counting();
+    to_device(&array);
+    ferry_view even = slice(&array, 0, N, 2);
+    ferry_view odd = slice(&array, 1, N, 2);
+    REQUIRE_OK(ferry_assign_host(&even, &odd));
+    check_run(&even, 1, 2);
+    check_run(&odd, 1, 2);
+    ferry_array_release(&array);
+}
+
+static void a_scalar_into_every_third(void) {
+    ferry_array array = counting();
+    to_device(&array);
+    double number = -1;
+    ferry_view scalar;
+    REQUIRE_OK(ferry_view_make(&number, FERRY_FLOAT64, 0, NULL, &scalar));
+    ferry_view third = slice(&array, 0, N, 3), second = slice(&array, 1, N, 3);
+    REQUIRE_OK(ferry_assign_host(&third, &scalar));
+    check_run(&third, -1, 0);
+    check_run(&second, 1, 3);
+    ferry_array_release(&array);
+}
+
+static void overlap_on_the_device(void) {
+    ferry_array array = counting();
+    to_device(&array);
+    ferry_view low = slice(&array, 0, N - 1, 1), high = slice(&array, 1, N, 1);
+    REQUIRE_OK(ferry_assign_host(&high, &low));
+    check_run(&high, 0, 1);
+    ferry_array_release(&array);
+
+    array = counting();
+    to_device(&array);
+    ferry_view reversed = slice(&array, FERRY_SLICE_NONE, FERRY_SLICE_NONE, -1);
+    REQUIRE_OK(ferry_assign_host(&array.view, &reversed));
+    check_run(&array.view, N - 1, -1);
+    ferry_array_release(&array);
+}
+
+static void printing_brings_it_home(void) {
+    ferry_array array = counting();
+    to_device(&array);
+    char text[200];
+    CHECK(ferry_view_format(&array.view, text, sizeof text) > 0);
+    CHECK_STRING(text, "[0.00000e+00 1.00000e+00 2.00000e+00 ... 1.99997e+05 1.99998e+05\n 1.99999e+05]");
+    ferry_array_release(&array);
+}
+
+int main(void) {
+    RUN(overwriting_moves_nothing_home);
+    RUN(halves_that_share_a_page);
+    RUN(elements_between_the_assigned_ones_stay);
+    RUN(a_scalar_into_every_third);
+    RUN(overlap_on_the_device);
+    RUN(printing_brings_it_home);
+    return test_finish();
+}
