@@ -17,18 +17,38 @@ static struct use *reader_slot(struct storage *storage, const ferry_stream *stre
     return ended;
 }
 
+/*
+ * Lets a use stand for another one that it takes the place of: what follows it on its stream, and so its end as others
+ * see it, comes after the other's. Mostly the acquire has seen to that; it has not when the other was recorded since. A
+ * device that refuses has failed, and has no kernels left.
+ */
+static void stand_for(const struct use *use, const struct use *other) {
+    if (!has_ended(other)) {
+        (void)stream_wait_for(use->stream, other->stream, other->until);
+    }
+}
+
+static void record_writer(struct storage *storage, const struct use *use) {
+    stand_for(use, &storage->writer);
+    for (int i = 0; i < STORAGE_READERS; i++) {
+        stand_for(use, &storage->readers[i]);
+        storage->readers[i] = (struct use){0};
+    }
+    storage->writer = *use;
+}
+
+static void record_reader(struct storage *storage, const struct use *use) {
+    struct use *slot = reader_slot(storage, use->stream);
+    if (slot == NULL) {
+        slot = &storage->readers[0];
+        stand_for(use, slot);
+    }
+    *slot = *use;
+}
+
 void use_record(struct storage *storage, ferry_access access, ferry_stream *stream, uint64_t until) {
     const struct use use = {stream, until};
-    if ((access & FERRY_WRITE) != 0) {
-        /* The writer waited for everybody else, so its end implies theirs. */
-        storage->writer = use;
-        for (int i = 0; i < STORAGE_READERS; i++) {
-            storage->readers[i] = (struct use){0};
-        }
-    } else {
-        struct use *slot = reader_slot(storage, stream);
-        *(slot != NULL ? slot : &storage->readers[0]) = use;
-    }
+    ((access & FERRY_WRITE) != 0 ? record_writer : record_reader)(storage, &use);
     atomic_store_explicit(&storage->busy, true, memory_order_release);
 }
 
@@ -51,12 +71,7 @@ ferry_status use_wait_on_stream(struct storage *storage, ferry_access access, fe
     if (status != FERRY_OK) {
         return status;
     }
-    if ((access & FERRY_WRITE) != 0) {
-        return wait_for_readers(storage, stream);
-    }
-    /* With no slot left, this reader comes after the one whose slot it will take, and then stands for both. */
-    const struct use *first = &storage->readers[0];
-    return reader_slot(storage, stream) == NULL ? stream_wait_for(stream, first->stream, first->until) : FERRY_OK;
+    return (access & FERRY_WRITE) != 0 ? wait_for_readers(storage, stream) : FERRY_OK;
 }
 
 ferry_status use_wait_on_host(struct storage *storage, ferry_access access) {
