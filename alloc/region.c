@@ -262,6 +262,15 @@ void *region_carve(struct region_list *list, size_t bytes, size_t alignment) {
     return extent;
 }
 
+/* What is free at the end is free for an extent of any size. Carving raised the top by as many pages. */
+static void lower_top(struct region *region) {
+    size_t top = region->used_pages == 0 ? 0 : region->top_page;
+    while (top > 0 && !bit_get(region->used, top - 1)) {
+        top -= top % 64 == 0 && region->used[top / 64 - 1] == 0 ? 64 : 1;
+    }
+    region->top_page = top;
+}
+
 void region_give_back(struct region_list *list, void *extent, size_t bytes) {
     struct region *region = region_find(extent);
     const size_t first = region_page(region, extent);
@@ -269,9 +278,7 @@ void region_give_back(struct region_list *list, void *extent, size_t bytes) {
     pthread_mutex_lock(&list->lock);
     bits_set(region->used, first, first + pages, false);
     region->used_pages -= pages;
-    if (region->used_pages == 0) {
-        region->top_page = 0;
-    }
+    lower_top(region);
     pthread_mutex_unlock(&list->lock);
     atomic_fetch_sub(&extent_bytes, bytes);
 }

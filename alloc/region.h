@@ -20,7 +20,7 @@ struct region {
     bool tiny;           /* storages under a page: they share pages and never migrate */
     struct region *next; /* of the arena's list, newest first; region lock */
 
-    /* Carving; region lock. Pages at and above `top` were never handed out since the region was last empty. */
+    /* Carving; region lock. Pages at and above the top are free. */
     size_t top_page, used_pages;
     uint64_t *used; /* one bit per page below the top */
 
