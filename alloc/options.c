@@ -49,10 +49,9 @@ ferry_status ferry_size_parse(const char *text, size_t *bytes) {
     char *end = NULL;
     errno = 0;
     const double number = strtod(text, &end);
-    while (end != NULL && *end == ' ') {
-        end++;
-    }
-    const int power = end == text ? -1 : suffix_power(end);
+    const bool numeric = end != text;
+    end += strspn(end, " ");
+    const int power = numeric ? suffix_power(end) : -1;
     const double value = power < 0 ? -1 : number * (double)((size_t)1 << (10 * power));
     if (!(value >= 0) || value >= 9.2e18) {
         return ferry_error(FERRY_INVALID_ARGUMENT, "'%s' is not a size in bytes such as 500000, 64M or 1.5G", text);
@@ -99,6 +98,9 @@ ferry_status options_resolve(const ferry_options *in, ferry_options *out) {
     }
     if (status != FERRY_OK) {
         return status;
+    }
+    if ((size_t)options.policy >= POLICIES) {
+        return ferry_error(FERRY_INVALID_ARGUMENT, "%d is no policy", (int)options.policy);
     }
     if (options.policy == FERRY_POLICY_DEFAULT) {
         options.policy = FERRY_POLICY_PREFETCH;
