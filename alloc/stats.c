@@ -13,7 +13,7 @@ static _Atomic size_t large_live_bytes, small_live_bytes; /* the second as of th
 static bool tracing;                                      /* movement lock */
 
 /* What the monotonic counts of threads were at the last reset. */
-static uint64_t allocations_before, frees_before;
+static _Atomic uint64_t allocations_before, frees_before;
 
 static void raise_peak(uint64_t live_bytes) {
     uint64_t peak = atomic_load_explicit(&counters.peak_bytes, memory_order_relaxed);
@@ -31,10 +31,12 @@ void count_large_block(size_t bytes, bool allocated) {
 }
 
 size_t count_live_bytes(void) {
-    uint64_t allocations, frees, small;
-    thread_counts_sum(&allocations, &frees, &small);
-    atomic_store_explicit(&small_live_bytes, (size_t)small, memory_order_relaxed);
-    const size_t live = (size_t)small + atomic_load_explicit(&large_live_bytes, memory_order_relaxed);
+    uint64_t allocations, frees, sum;
+    thread_counts_sum(&allocations, &frees, &sum);
+    /* While threads are busy, a block may be seen freed by one that was not yet seen allocated by another. */
+    const size_t small = (int64_t)sum < 0 ? 0 : (size_t)sum;
+    atomic_store_explicit(&small_live_bytes, small, memory_order_relaxed);
+    const size_t live = small + atomic_load_explicit(&large_live_bytes, memory_order_relaxed);
     raise_peak(live);
     return live;
 }
@@ -98,8 +100,10 @@ ferry_status ferry_stats_reset(void) {
     FERRY_STATS_LIST(CLEAR)
 #undef CLEAR
     movement_unlock();
-    uint64_t small;
-    thread_counts_sum(&allocations_before, &frees_before, &small);
+    uint64_t allocations, frees, small;
+    thread_counts_sum(&allocations, &frees, &small);
+    atomic_store_explicit(&allocations_before, allocations, memory_order_relaxed);
+    atomic_store_explicit(&frees_before, frees, memory_order_relaxed);
     count_live_bytes();
     return FERRY_OK;
 }
