@@ -92,6 +92,7 @@ static struct heap_caches *make_in_table(struct thread *thread, const ferry_heap
     }
     if (caches != NULL) {
         caches->serial = heap->serial;
+        caches->counts = &thread->counts;
         caches->pages = arena_flags(&heap->pages);
         caches->tiny = arena_flags(&heap->tiny);
         thread->caches[heap->slot] = caches;

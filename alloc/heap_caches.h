@@ -25,8 +25,9 @@ struct block_stack {
 };
 
 struct heap_caches {
-    uint64_t serial; /* of the heap they are for; 0: none */
-    int pages, tiny; /* flags for mallocx: arena and cache */
+    uint64_t serial;              /* of the heap they are for; 0: none */
+    int pages, tiny;              /* flags for mallocx: arena and cache */
+    struct thread_counts *counts; /* the thread's */
     struct block_stack stacks[TINY_CLASSES + PAGE_CLASSES];
 };
 
@@ -62,6 +63,10 @@ static inline size_t tiny_class_bytes(size_t bytes) {
 /* The class of whole pages, NO_CLASS when there are too many. */
 static inline unsigned pages_class_index(size_t pages) {
     return pages <= PAGE_CLASSES ? TINY_CLASSES + (unsigned)pages - 1 : NO_CLASS;
+}
+
+static inline struct thread_counts *caches_counts(const struct heap_caches *caches) {
+    return caches == NULL ? NULL : caches->counts;
 }
 
 static inline void *stack_pop(struct block_stack *stack) {

@@ -30,11 +30,8 @@ struct thread {
  */
 #define COUNTED_APART_BYTES ((size_t)64 << 10)
 
-/*
- * The calling thread's record, NULL before its first allocation. One pointer of initial-exec TLS, read without a call:
- * a library that is loaded late finds room for it in the loader's reserve.
- */
-extern _Thread_local struct thread *thread_current __attribute__((tls_model("initial-exec")));
+/* The calling thread's record, NULL before its first allocation. */
+extern _Thread_local struct thread *thread_current;
 
 /* Makes the record; NULL when there is no memory for one. */
 struct thread *thread_make(void);
@@ -58,15 +55,15 @@ static inline void thread_bump(_Atomic uint64_t *count, uint64_t by) {
     atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + by, memory_order_relaxed);
 }
 
-/* Counts a block of `bytes` in (allocated) or out (freed). */
-static inline void thread_count_block(struct thread *thread, size_t bytes, bool allocated) {
+/* Counts a block of `bytes` in (allocated) or out (freed); `counts` are the calling thread's, NULL when it has none. */
+static inline void thread_count_block(struct thread_counts *counts, size_t bytes, bool allocated) {
     const uint64_t change = allocated ? (uint64_t)bytes : (uint64_t)0 - bytes;
-    if (thread == NULL) {
+    if (counts == NULL) {
         thread_count_without(allocated, !allocated, change);
         return;
     }
-    thread_bump(allocated ? &thread->counts.allocations : &thread->counts.frees, 1);
-    thread_bump(&thread->counts.live_bytes, change);
+    thread_bump(allocated ? &counts->allocations : &counts->frees, 1);
+    thread_bump(&counts->live_bytes, change);
 }
 
 #endif
