@@ -80,7 +80,24 @@ def ulps(got, want):
     return distance
 
 
-def compare(op, got, want):
+def expected(op, inputs):
+    """What NumPy gives, None where it has no such loop; floor, ceil and trunc of integers as since NumPy 2.1."""
+    if op in ("floor", "ceil", "trunc") and inputs[0].dtype.kind != "f":
+        return inputs[0].copy()
+    try:
+        with np.errstate(all="ignore"):
+            return getattr(np, op)(*inputs)
+    except TypeError:
+        return None
+
+
+def correctly_rounded(op, inputs, dtype):
+    """From extended precision: NumPy's own vector loops are up to 4 units off."""
+    with np.errstate(all="ignore"):
+        return getattr(np, op)(*[x.astype(dtype).astype(np.longdouble) for x in inputs]).astype(dtype)
+
+
+def compare(op, inputs, got, want):
     """None when they agree, else a sentence; and the largest distance."""
     if got.dtype != want.dtype or got.shape != want.shape:
         return f"gives {got.dtype}{got.shape}, not {want.dtype}{want.shape}", None
@@ -90,6 +107,10 @@ def compare(op, got, want):
     if op in EITHER_ZERO:
         got, want = got + 0.0, want + 0.0
     distance = ulps(np.ascontiguousarray(got), np.ascontiguousarray(want)).ravel()
+    far = distance > ULPS[want.dtype.name]
+    if far.any():
+        exact = correctly_rounded(op, [x.ravel()[far] for x in inputs], want.dtype)
+        distance[far] = np.minimum(distance[far], ulps(np.ascontiguousarray(got).ravel()[far], exact))
     worst = int(max(distance, default=0))
     if worst <= ULPS[want.dtype.name]:
         return None, worst
@@ -118,11 +139,7 @@ def check_operation(options, folder, op, arity, dtype):
     out = os.path.join(folder, f"{op}-{dtype}-out.npy")
     for path, array in zip(paths, inputs):
         np.save(path, array)
-    try:
-        with np.errstate(all="ignore"):
-            want = getattr(np, op)(*inputs)
-    except TypeError:
-        want = None
+    want = expected(op, inputs)
     done = apply(options, op, paths, out)
     worst = None
     if want is None:
@@ -130,7 +147,7 @@ def check_operation(options, folder, op, arity, dtype):
     elif done.returncode:
         problem = done.stderr.strip() or f"exit status {done.returncode}"
     else:
-        problem, worst = compare(op, np.load(out), want)
+        problem, worst = compare(op, inputs, np.load(out), want)
     for path in [*paths, out]:
         if os.path.exists(path):
             os.remove(path)
@@ -158,10 +175,10 @@ def check_layout(options, folder, name, array):
     if done.returncode:
         return {**result, "problem": done.stderr.strip() or f"exit status {done.returncode}"}
     got, native = np.load(out), array.astype(array.dtype.newbyteorder("="))
-    report = json.loads(done.stdout)
+    report = {k: v for k, v in json.loads(done.stdout).items() if k not in ("inputs", "output")}
     if array.size > 1_000_000:  # sampled: the distances are computed in Python's integers
         got, native = got[::997], native[::997]
-    problem, worst = compare("log", got, np.log(native))
+    problem, worst = compare("log", [native], got, np.log(native))
     return {**result, "ulps": worst, "problem": problem, "report": report}
 
 

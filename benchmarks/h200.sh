@@ -76,26 +76,39 @@ make_build() {
         echo "using what is in $build"
         return
     fi
-    local generator=()
-    command -v ninja >/dev/null && generator=(-G Ninja)
-    cmake -S . -B "$build" "${generator[@]}" -DFERRY_CUDA=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo &&
+    local options=() cupti
+    command -v ninja >/dev/null && options+=(-G Ninja)
+    cupti=$(find_first /usr/local/cuda/include/cupti.h /usr/local/cuda/extras/CUPTI/include/cupti.h ||
+        wheel_library cupti.h)
+    [ -n "$cupti" ] && options+=("-DFERRY_CUPTI_INCLUDE=$(dirname "$cupti")")
+    cmake -S . -B "$build" "${options[@]}" -DFERRY_CUDA=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo &&
         cmake --build "$build" -j "$(nproc)"
 }
 
-gpu_programs() {
-    find "$build/tests/gpu" -maxdepth 1 -type f -name 'test_*' -perm -u+x | sort
+# One command a line: the tests labelled gpu that are programs of ours.
+gpu_commands() {
+    if ! made_here; then
+        find "$build/tests/gpu" -maxdepth 1 -type f -name 'test_*' -perm -u+x | sort
+        return
+    fi
+    ctest --test-dir "$build" -L gpu --show-only=json-v1 | python3 -c '
+import json, os, shlex, sys
+for test in json.load(sys.stdin)["tests"]:
+    command = test.get("command", [])
+    if command and os.path.basename(command[0]).startswith("test_"):
+        print(shlex.join(command))'
 }
 
-# Programs one by one, each with a name and its exit status; fails when one does.
+# Runs each with a prefix, shows how it ended, and fails when one does.
 each_program() {
-    local program status bad=0 ran=0
-    while read -r program; do
-        "$@" "$program"
+    local command status bad=0 ran=0
+    while read -r command; do
+        "$@" "$command" </dev/null
         status=$?
-        printf '%-24s %s\n' "$(basename "$program")" "$([ "$status" -eq 0 ] && echo passed || echo "status $status")"
+        printf '%-60s %s\n' "${command#"$build"/}" "$([ "$status" -eq 0 ] && echo passed || echo "status $status")"
         [ "$status" -eq 0 ] || [ "$status" -eq 77 ] || bad=1
         ran=$((ran + 1))
-    done < <(gpu_programs)
+    done < <(gpu_commands)
     [ "$ran" -gt 0 ] && [ "$bad" -eq 0 ]
 }
 
@@ -103,14 +116,14 @@ gpu_tests() {
     if made_here; then
         ctest --test-dir "$build" -L gpu --output-on-failure --no-tests=error
     else
-        each_program timeout 60
+        each_program timeout 60 bash -c
     fi
 }
 
 # Errors of calls are provoked by some tests on purpose; what counts is memory. CUPTI and the sanitizer exclude each other.
 sanitize_one() {
-    FERRY_CUPTI=/none timeout 60 "$sanitizer" --tool memcheck --report-api-errors no --error-exitcode 99 \
-        --target-processes application-only "$1" 2>&1 | grep -vE '^skipped|checks, 0 failed$'
+    FERRY_CUPTI=/none timeout 60 bash -c "$sanitizer --tool memcheck --report-api-errors no --error-exitcode 99 \
+        --target-processes application-only $1" 2>&1 | grep -vE '^skipped|checks, 0 failed$'
     return "${PIPESTATUS[0]}"
 }
 
@@ -121,10 +134,13 @@ sanitize() {
 }
 
 against_numpy() {
-    local ferry
+    local ferry python
     ferry=$(find_first "$build/tools/ferry" "$build/ferry" "$build/bin/ferry") || { echo "no ferry command"; return 1; }
+    for python in python3 /usr/bin/python3; do
+        "$python" -c 'import numpy' 2>/dev/null && break
+    done
     "$ferry" info
-    python3 benchmarks/apply_numpy.py "$ferry" include/ferry/ops.def --json "$out/apply.json" --jobs "$(nproc)" --large
+    "$python" benchmarks/apply_numpy.py "$ferry" include/ferry/ops.def --json "$out/apply.json" --jobs "$(nproc)" --large
 }
 
 foundation() {
