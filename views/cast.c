@@ -19,7 +19,7 @@ typedef struct complex_float64 {
  * In C the plain cast would be undefined there.
  */
 static inline int32_t real_to_int32(double x) {
-    return x > -0x1p31 - 1 && x < 0x1p31 ? (int32_t)x : INT32_MIN;
+    return x >= -0x1p31 && x < 0x1p31 ? (int32_t)x : INT32_MIN;
 }
 
 static inline int64_t real_to_int64(double x) {
