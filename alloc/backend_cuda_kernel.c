@@ -167,13 +167,12 @@ static dim3 extents(const uint32_t counts[3]) {
 }
 
 /* A grid that the device cannot have is the caller's mistake; the rest is the device's. */
-static ferry_status launch_failed(cudaError_t error, const ferry_grid *grid) {
+static ferry_status launch_failed(cudaError_t error, dim3 blocks, dim3 threads, size_t shared_bytes) {
     if (error != cudaErrorInvalidConfiguration && error != cudaErrorInvalidValue)
         return cuda_check(error, "cudaLaunchKernel");
     return ferry_error(FERRY_INVALID_ARGUMENT,
-                       "cudaLaunchKernel: %s: blocks %u×%u×%u of %u×%u×%u threads with %zu bytes shared",
-                       cuda_text(error), grid->blocks[0], grid->blocks[1], grid->blocks[2], grid->threads[0],
-                       grid->threads[1], grid->threads[2], grid->shared_bytes);
+                       "cudaLaunchKernel: %s: %u x %u x %u blocks of %u x %u x %u threads with %zu bytes shared",
+                       cuda_text(error), blocks.x, blocks.y, blocks.z, threads.x, threads.y, threads.z, shared_bytes);
 }
 
 ferry_status cuda_kernel_launch(backend_kernel *kernel, const ferry_grid *grid, void *const *args, const size_t *sizes,
@@ -187,10 +186,11 @@ ferry_status cuda_kernel_launch(backend_kernel *kernel, const ferry_grid *grid, 
         return status;
     if (grid->shared_bytes > SHARED_BYTES_WITHOUT_ASKING)
         status = allow_shared(kernel->handle, grid->shared_bytes, stream->device);
-    if (!status)
-        status = launch_failed(launch(kernel->handle, extents(grid->blocks), extents(grid->threads), (void **)args,
-                                      grid->shared_bytes, stream->native),
-                               grid);
+    if (!status) {
+        dim3 blocks = extents(grid->blocks), threads = extents(grid->threads);
+        cudaError_t error = launch(kernel->handle, blocks, threads, (void **)args, grid->shared_bytes, stream->native);
+        status = launch_failed(error, blocks, threads, grid->shared_bytes);
+    }
     cuda_leave(&scope);
     return status;
 }
