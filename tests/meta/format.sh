@@ -13,11 +13,9 @@ for candidate in clang-format-14 clang-format; do
 done
 [ -n "$formatter" ] || { echo "no clang-format 14 here"; exit 77; }
 
-status=0
-for file in $(sources '*.c' '*.h' '*.cu' '*.cuh'); do
-    if ! "$formatter" "$file" | cmp -s - "$file"; then
-        echo "$file is not formatted: $formatter -i $file"
-        status=1
-    fi
-done
-exit $status
+wrong=$(sources '*.c' '*.h' '*.cu' '*.cuh' | tr '\n' '\0' | xargs -0 "$formatter" --dry-run 2>&1 |
+    sed -nE 's/^([^ :]+):[0-9]+:[0-9]+: warning:.*/\1/p' | sort -u)
+if [ -n "$wrong" ]; then
+    printf 'not formatted:\n%s\n' "$wrong"
+    exit 1
+fi

@@ -14,58 +14,41 @@ shift
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 problems=$scratch/problems
-: >"$problems"
 
-report() {
-    printf '%s\n' "$*" >>"$problems"
+# "file:line:<name" or "file:line:\"name" for every #include.
+sources 'include/*' 'alloc/*' 'views/*' 'kernels/*' 'tools/*' 'python/*' 'examples/*' 'benchmarks/*' |
+    grep -E '\.(c|h|cu|cuh|def)$' | tr '\n' '\0' | xargs -0 grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' |
+    sed -E 's/^([^:]*:[0-9]+):[^<"]*([<"][^>"]*).*/\1:\2/' >"$scratch/includes"
+
+folder_has() {
+    # What is not there is generated, by the folder's own rules.
+    [ -f "$1/$2" ] || grep -sqF "$2" "$1/CMakeLists.txt"
 }
 
-# "file:line:included" for #include "…".
-quoted_includes() {
-    grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "$1" | sed -E 's/^([^:]*:[0-9]+):[^"]*"([^"]*)".*/\1:\2/' || true
-}
-
-check_quoted() {
-    quoted_includes "$1" | while IFS=: read -r file line included; do
-        case $included in
-        ferry/*)
-            [ -f "include/$included" ] || report "$file:$line: no public header $included"
-            ;;
-        */*)
-            report "$file:$line: $included is not a public header"
-            ;;
-        *)
-            # What is not there is generated, by the folder's own rules.
-            [ -f "$(dirname "$file")/$included" ] || grep -qF "$included" "$(dirname "$file")/CMakeLists.txt" ||
-                report "$file:$line: $included is not in this folder"
-            ;;
-        esac
-    done
-}
-
-for file in $(sources 'include/*.h' 'alloc/*.[ch]' 'views/*.[ch]' 'kernels/*.[ch]' 'kernels/*.cu' 'kernels/*.def' \
-    'tools/*.[ch]' 'python/*.[ch]' 'examples/*.[ch]' 'examples/*.cu' 'benchmarks/*.[ch]' 'benchmarks/*.cu'); do
-    check_quoted "$file"
-done
-for file in $(sources 'include/*.h'); do
-    quoted_includes "$file" | grep -v ':ferry/' >>"$problems" || true
-done
-
-cuda_header='^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"](cuda|nvrtc|nvjitlink|cupti|cublas|curand|cub/|thrust/|driver_types|vector_types|nvtx|nvml)'
-for file in $(sources 'include/*' 'alloc/*.[ch]' 'views/*.[ch]' 'tools/*.[ch]' 'python/*.[ch]' 'examples/*.[ch]'); do
-    case $file in
-    alloc/backend_cuda*.c | alloc/cuda_*.h) continue ;;
+grep -F ':"' "$scratch/includes" | while IFS=: read -r file line included; do
+    included=${included#?}
+    folder=${file%/*}
+    case $included in
+    ferry/*) [ -f "include/$included" ] || echo "$file:$line: no public header $included" ;;
+    */*) echo "$file:$line: $included is not a public header" ;;
+    *) folder_has "$folder" "$included" || echo "$file:$line: $included is not in this folder" ;;
     esac
-    grep -nHE "$cuda_header" "$file" | sed 's/$/ (a CUDA header)/' >>"$problems" || true
-done
+done >"$problems"
+grep '^include/' "$scratch/includes" | grep -F ':"' | grep -vF ':"ferry/' >>"$problems" || true
 
-# Symbols: "folder defined|wanted name", from the objects' paths …/<folder>/<file>.o.
-for object in "$@"; do
-    folder=$(basename "$(dirname "$object")")
-    nm -g --defined-only -P "$object" | awk -v folder="$folder" '{print folder, $1}' >>"$scratch/defined"
-    nm -u -P "$object" | awk -v folder="$folder" -v object="$(basename "$object")" '{print folder, $1, object}' >>"$scratch/wanted"
-done
+grep -E '^(include|alloc|views|tools|python|examples)/' "$scratch/includes" |
+    grep -vE '^(alloc/(backend_cuda[^:]*\.c|cuda_[^:]*\.h)|[^:]*\.cu):' |
+    grep -E ':[<"](cuda|nvrtc|nvjitlink|cupti|cublas|curand|cub/|thrust/|driver_types|vector_types|nvtx|nvml)' |
+    sed 's/$/ (a CUDA header)/' >>"$problems" || true
+
+# Symbols: "folder name object:", from the objects' paths …/<folder>/<file>.o.
+# nm heads each object's part with its path and a colon.
+symbols() {
+    awk '/:$/ { n = split($0, path, "/"); folder = path[n - 1]; object = path[n]; next } NF { print folder, $1, object }'
+}
 if [ $# -gt 0 ]; then
+    nm -g --defined-only -P "$@" | symbols >"$scratch/defined"
+    nm -u -P "$@" | symbols >"$scratch/wanted"
     awk '
         BEGIN { level["alloc"] = 1; level["views"] = 2; level["kernels"] = 3 }
         FNR == NR { owner[$2] = $1; next }
