@@ -41,10 +41,10 @@ grep -E '^(include|alloc|views|tools|python|examples)/' "$scratch/includes" |
     grep -E ':[<"](cuda|nvrtc|nvjitlink|cupti|cublas|curand|cub/|thrust/|driver_types|vector_types|nvtx|nvml)' |
     sed 's/$/ (a CUDA header)/' >>"$problems" || true
 
-# Symbols: "folder name object:", from the objects' paths …/<folder>/<file>.o.
+# Symbols: "folder name object", from the objects' paths …/<folder>/<file>.o.
 # nm heads each object's part with its path and a colon.
 symbols() {
-    awk '/:$/ { n = split($0, path, "/"); folder = path[n - 1]; object = path[n]; next } NF { print folder, $1, object }'
+    awk '/:$/ { n = split($0, path, "/"); folder = path[n - 1]; object = path[n]; sub(/:$/, "", object); next } NF { print folder, $1, object }'
 }
 if [ $# -gt 0 ]; then
     nm -g --defined-only -P "$@" | symbols >"$scratch/defined"
