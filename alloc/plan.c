@@ -103,7 +103,8 @@ static page_state state_after(const struct plan *plan, struct step *step, ferry_
     ferry_place place = state_place(step->before);
     if (step->action == POLICY_REMOTE) {
         place = place == FERRY_PLACE_NOWHERE ? FERRY_PLACE_HOST : place;
-    } else {
+    } else if (step->action != POLICY_KEEP || (access & FERRY_WRITE) != 0) {
+        /* A host that may read pages nobody has touched need not do so: they stay nowhere. */
         place = plan->user;
     }
     step->after = state_of_place(place);
