@@ -44,6 +44,8 @@ add_custom_command(OUTPUT ${static_object}
 set_source_files_properties(${static_object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 add_library(ferry_static STATIC ${static_object})
 set_target_properties(ferry_static PROPERTIES OUTPUT_NAME ferry LINKER_LANGUAGE C)
+# make has no rule for another target's objects: they have to be there first.
+add_dependencies(ferry_static ferry_objects)
 target_include_directories(ferry_static PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
