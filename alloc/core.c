@@ -6,6 +6,7 @@
 #include "heap.h"
 #include "options.h"
 #include "stream.h"
+#include "thread.h"
 
 struct core core;
 
@@ -87,11 +88,35 @@ static size_t choose_limit(const ferry_options *options, size_t least_free_bytes
     return options->oversubscribe || wanted < least_free_bytes ? wanted : least_free_bytes;
 }
 
+/* What a child's frees and counts may need must not be held by a thread that it does not have. jemalloc sees to its own
+ * locks. */
+static void before_fork(void) {
+    heap_lock();
+    thread_list_lock();
+    movement_lock();
+}
+
+static void after_fork_in_parent(void) {
+    movement_unlock();
+    thread_list_unlock();
+    heap_unlock();
+}
+
 /* In a child the parent's other threads are gone, and CUDA must not be called: from here on memory is plain and frees
  * are bookkeeping. */
 static void after_fork_in_child(void) {
     atomic_fetch_or(&core_attention, CORE_FORKED);
-    movement_unlock();
+    after_fork_in_parent();
+}
+
+/* Once, though a start that fails may be tried again. */
+static ferry_status handle_forks(void) {
+    static bool handled;
+    if (!handled && pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) {
+        return ferry_error(FERRY_OUT_OF_MEMORY, "no memory for the fork handlers");
+    }
+    handled = true;
+    return FERRY_OK;
 }
 
 static ferry_status start_locked(const ferry_options *given) {
@@ -105,10 +130,11 @@ static ferry_status start_locked(const ferry_options *given) {
     }
     core.policy = options.policy;
     core.limit_bytes = choose_limit(&options, least_free_bytes);
-    if (pthread_atfork(movement_lock, movement_unlock, after_fork_in_child) != 0) {
-        return ferry_error(FERRY_OUT_OF_MEMORY, "no memory for the fork handlers");
-    }
-    return heap_create_default(&core.heap);
+    ferry_heap *heap = NULL;
+    status = handle_forks();
+    status = status == FERRY_OK ? heap_create_default(&heap) : status;
+    core.heap = heap;
+    return status;
 }
 
 static ferry_status start(const ferry_options *options, bool explicitly) {
@@ -132,6 +158,12 @@ ferry_status core_start(void) {
     return start(NULL, false);
 }
 
+ferry_status core_start_device(void) {
+    const ferry_status status = core_start();
+    return status == FERRY_OK && core_forked() ? ferry_error(FERRY_UNSUPPORTED, "a forked child cannot use devices")
+                                               : status;
+}
+
 ferry_status ferry_init(const ferry_options *options) {
     return start(options, true);
 }
@@ -149,7 +181,7 @@ size_t ferry_limit(void) {
 }
 
 ferry_status ferry_device_get(int device, ferry_device_info *out) {
-    const ferry_status status = core_start();
+    const ferry_status status = core_start_device();
     if (status != FERRY_OK) {
         return status;
     }

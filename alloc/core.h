@@ -11,8 +11,8 @@ struct core {
     int devices;
     bool hints; /* every device has concurrent managed access: advice, prefetch and discard may be used */
     ferry_policy policy;
-    size_t limit_bytes; /* of live bytes */
-    ferry_heap *heap;   /* the default one */
+    size_t limit_bytes;       /* of live bytes */
+    ferry_heap *_Atomic heap; /* the default one; set last, so that whoever sees it sees the rest */
 };
 
 extern struct core core;
@@ -20,6 +20,9 @@ extern struct core core;
 /* Starts the library if need be. Everything that reads `core` comes after a success of this or of something that
  * implies it. */
 ferry_status core_start(void);
+
+/* The same for whoever will call the backend: FERRY_UNSUPPORTED in a forked child. */
+ferry_status core_start_device(void);
 
 /* What takes malloc and free off their short path; one word, so that the path asks one question. */
 enum {

@@ -10,7 +10,7 @@ struct ferry_kernel {
 
 ferry_status ferry_kernel_load(const void *image, size_t bytes, const char *name, ferry_host_kernel host,
                                ferry_kernel **out) {
-    ferry_status status = core_start();
+    ferry_status status = core_start_device();
     if (status != FERRY_OK) {
         return status;
     }
@@ -31,7 +31,8 @@ ferry_status ferry_kernel_load(const void *image, size_t bytes, const char *name
 }
 
 ferry_status ferry_kernel_set_host(ferry_kernel *kernel, ferry_host_kernel host) {
-    return core.backend->kernel_set_host(kernel->native, host);
+    const ferry_status status = core_start_device();
+    return status == FERRY_OK ? core.backend->kernel_set_host(kernel->native, host) : status;
 }
 
 void ferry_kernel_destroy(ferry_kernel *kernel) {
@@ -43,8 +44,9 @@ void ferry_kernel_destroy(ferry_kernel *kernel) {
 
 ferry_status ferry_kernel_enqueue(ferry_kernel *kernel, ferry_grid grid, void *const *args, const size_t *sizes,
                                   size_t n, ferry_stream *stream) {
-    if (core_forked()) {
-        return ferry_error(FERRY_UNSUPPORTED, "a forked child cannot launch kernels");
+    const ferry_status started = core_start_device();
+    if (started != FERRY_OK) {
+        return started;
     }
     for (int i = 0; i < 3; i++) {
         grid.blocks[i] = grid.blocks[i] == 0 ? 1 : grid.blocks[i];

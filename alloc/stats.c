@@ -109,7 +109,7 @@ ferry_status ferry_stats_reset(void) {
 }
 
 ferry_status ferry_trace_start(void) {
-    const ferry_status started = core_start();
+    const ferry_status started = core_start_device();
     if (started != FERRY_OK) {
         return started;
     }
@@ -126,7 +126,7 @@ ferry_status ferry_trace_start(void) {
 }
 
 ferry_status ferry_trace_stop(void) {
-    const ferry_status started = core_start();
+    const ferry_status started = core_start_device();
     if (started != FERRY_OK) {
         return started;
     }
