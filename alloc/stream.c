@@ -6,6 +6,7 @@
 #include "core.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t no_waiters = PTHREAD_COND_INITIALIZER; /* of some stream */
 static ferry_stream *streams;
 
 /* Per device, made on first use. */
@@ -62,7 +63,7 @@ static ferry_status create_locked(int device, void *wrapped_native, bool wrapped
 }
 
 static ferry_status create(int device, void *native, bool wrapped, ferry_stream **out) {
-    const ferry_status started = core_start();
+    const ferry_status started = core_start_device();
     if (started != FERRY_OK) {
         return started;
     }
@@ -86,6 +87,9 @@ void ferry_stream_destroy(ferry_stream *stream) {
     }
     movement_lock();
     (void)stream_wait_on_host(stream, stream->issued);
+    while (stream->waiters > 0) {
+        pthread_cond_wait(&no_waiters, &lock);
+    }
     atomic_store(&stream->finished, stream->issued);
     core.backend->event_destroy(stream->event);
     core.backend->stream_destroy(stream->native);
@@ -126,7 +130,7 @@ ferry_status stream_for_transfers(int device, ferry_stream **out) {
 
 void *ferry_stream_native(ferry_stream *stream) {
     ferry_stream *resolved = NULL;
-    if (core_start() != FERRY_OK) {
+    if (core_start_device() != FERRY_OK) {
         return NULL;
     }
     movement_lock();
@@ -180,19 +184,26 @@ bool stream_poll(ferry_stream *stream, uint64_t until) {
     return stream_has_finished(stream, until);
 }
 
-ferry_status stream_wait_on_host(ferry_stream *stream, uint64_t until) {
-    if (stream_has_finished(stream, until)) {
-        return FERRY_OK;
-    }
+/* Waits for all that is queued, the caller's own launches, which have no numbers, included. Lock held, and let go while
+ * waiting: a stream is not destroyed under its waiters. */
+static ferry_status sync_native(ferry_stream *stream) {
     const uint64_t issued = stream->issued;
     backend_stream *native = stream->native;
+    stream->waiters++;
     movement_unlock();
     const ferry_status status = core.backend->stream_sync(native);
     movement_lock();
+    if (--stream->waiters == 0) {
+        pthread_cond_broadcast(&no_waiters);
+    }
     if (status == FERRY_OK) {
         note_finished(stream, issued);
     }
     return status;
+}
+
+ferry_status stream_wait_on_host(ferry_stream *stream, uint64_t until) {
+    return stream_has_finished(stream, until) ? FERRY_OK : sync_native(stream);
 }
 
 ferry_status stream_wait_for(ferry_stream *stream, ferry_stream *other, uint64_t until) {
@@ -206,16 +217,8 @@ ferry_status stream_wait_for(ferry_stream *stream, ferry_stream *other, uint64_t
 ferry_status stream_wait_for_all(void) {
     ferry_status first = FERRY_OK;
     for (ferry_stream *stream = streams; stream != NULL; stream = stream->next) {
-        /* Also when its numbered work is done: the caller's own launches on it are not numbered. */
         if (stream->native != NULL) {
-            const uint64_t issued = stream->issued;
-            backend_stream *native = stream->native;
-            movement_unlock();
-            const ferry_status status = core.backend->stream_sync(native);
-            movement_lock();
-            if (status == FERRY_OK) {
-                note_finished(stream, issued);
-            }
+            const ferry_status status = sync_native(stream);
             first = first == FERRY_OK ? status : first;
         }
     }
@@ -228,18 +231,7 @@ ferry_status ferry_sync(ferry_stream *stream) {
         return started;
     }
     movement_lock();
-    ferry_status status;
-    if (stream == NULL) {
-        status = stream_wait_for_all();
-    } else {
-        const uint64_t issued = stream->issued;
-        movement_unlock();
-        status = core.backend->stream_sync(stream->native);
-        movement_lock();
-        if (status == FERRY_OK) {
-            note_finished(stream, issued);
-        }
-    }
+    const ferry_status status = stream == NULL ? stream_wait_for_all() : sync_native(stream);
     movement_unlock();
     return status;
 }

@@ -14,6 +14,7 @@ struct ferry_stream {
     int device;
     bool wrapped;              /* the native stream is the caller's */
     backend_stream *native;    /* NULL in the pool */
+    int waiters;               /* threads that wait for it without the lock */
     uint64_t issued;           /* number of the latest work */
     _Atomic uint64_t finished; /* all work up to it has ended */
     backend_event *event;      /* recorded after `event_at`, 0: not recorded, or known to be done */
