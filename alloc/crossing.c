@@ -67,6 +67,13 @@ static bool read_by_others(const ferry_operand *operands, size_t n, size_t at, c
     return false;
 }
 
+/* An address of the first record that concerns what lies at `low`. */
+static char *first_record(char *low) {
+    const struct region *region = region_find(low);
+    const bool may_begin_before = region != NULL && region->tiny && region_page(region, low) > 0;
+    return may_begin_before ? low - FERRY_PAGE_BYTES : low;
+}
+
 /* Calls `visit` with the page record, or the storage's, of every operand that has elements. They have been checked. */
 static ferry_status for_each_storage(const ferry_operand *operands, size_t n, ferry_stream *stream, uint64_t number,
                                      ferry_status (*visit)(struct storage *, ferry_access, ferry_stream *, uint64_t)) {
@@ -74,8 +81,10 @@ static ferry_status for_each_storage(const ferry_operand *operands, size_t n, fe
         struct storage_place place;
         char *low, *high;
         bounds_of(operands[i].view, &low, &high);
-        /* Storages of a tiny region may lie on two pages, each with a record. */
-        for (char *at = low; at != NULL && at < high;) {
+        /* In a tiny region, whose storages may lie on two pages, each page has a record, and that of the page where
+         * the storage begins is what its free looks at. */
+        char *at = low == NULL ? NULL : first_record(low);
+        while (at != NULL && at < high) {
             if (!storage_find(at, &place)) {
                 break;
             }
@@ -142,10 +151,7 @@ static ferry_status bring_to_device(const ferry_operand *operands, size_t n, fer
 }
 
 static ferry_status begin(ferry_stream *stream, ferry_stream **resolved) {
-    ferry_status status = core_start();
-    if (status == FERRY_OK && core_forked()) {
-        status = ferry_error(FERRY_UNSUPPORTED, "a forked child cannot use devices");
-    }
+    ferry_status status = core_start_device();
     if (status != FERRY_OK) {
         return status;
     }
