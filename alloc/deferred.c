@@ -1,5 +1,6 @@
 #include "deferred.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "core.h"
@@ -15,6 +16,10 @@ struct waiting {
 
 /* Movement lock. CORE_DEFERRED tells whether there is one. */
 static struct waiting *queue;
+
+/* Held from taking blocks off the queue until they are recycled, and outside the movement lock: a heap that goes waits
+ * for those who are about to recycle its blocks. */
+static pthread_mutex_t reaping = PTHREAD_MUTEX_INITIALIZER;
 
 static bool enqueue(struct region *region, struct storage *storage, void *block) {
     struct waiting *entry = malloc(sizeof *entry);
@@ -43,30 +48,48 @@ void deferred_free(struct region *region, struct storage *storage, void *block) 
     block_recycle(region, storage, block);
 }
 
-void deferred_reap(void) {
-    if (!core_attention_to(CORE_DEFERRED)) {
-        return;
-    }
-    struct waiting *ready = NULL;
+/* Takes off the queue what belongs to `heap`, or for NULL what has ended. */
+static struct waiting *take_off(const ferry_heap *heap) {
+    struct waiting *taken = NULL;
     movement_lock();
     for (struct waiting **link = &queue; *link != NULL;) {
         struct waiting *entry = *link;
-        if (use_pending(entry->storage)) {
+        if (heap == NULL ? use_pending(entry->storage) : entry->region->heap != heap) {
             link = &entry->next;
             continue;
         }
         *link = entry->next;
-        entry->next = ready;
-        ready = entry;
+        entry->next = taken;
+        taken = entry;
     }
     if (queue == NULL) {
         atomic_fetch_and(&core_attention, ~(uint32_t)CORE_DEFERRED);
     }
     movement_unlock();
-    while (ready != NULL) {
-        struct waiting *entry = ready;
-        ready = entry->next;
-        block_recycle(entry->region, entry->storage, entry->block);
+    return taken;
+}
+
+static void finish(struct waiting *taken, bool recycle) {
+    while (taken != NULL) {
+        struct waiting *entry = taken;
+        taken = entry->next;
+        if (recycle) {
+            block_recycle(entry->region, entry->storage, entry->block);
+        }
         free(entry);
     }
+}
+
+void deferred_reap(void) {
+    if (core_attention_to(CORE_DEFERRED)) {
+        pthread_mutex_lock(&reaping);
+        finish(take_off(NULL), true);
+        pthread_mutex_unlock(&reaping);
+    }
+}
+
+void deferred_forget(const ferry_heap *heap) {
+    pthread_mutex_lock(&reaping);
+    finish(take_off(heap), false);
+    pthread_mutex_unlock(&reaping);
 }

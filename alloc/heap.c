@@ -199,11 +199,12 @@ void ferry_heap_destroy(ferry_heap *heap) {
         return;
     }
     (void)ferry_sync(NULL);
-    deferred_reap();
-    heap_caches_drop(heap);
+    deferred_forget(heap);
     heap_lock();
     heaps[heap->slot] = NULL;
+    heap_caches_drop(heap);
     heap_unlock();
+    heap_count_out(heap);
     arena_finish(&heap->tiny);
     arena_finish(&heap->pages);
     free(heap);

@@ -33,6 +33,9 @@ bool heap_is_live(uint32_t slot, uint64_t serial);
 
 ferry_status heap_create_default(ferry_heap **out);
 
+/* Counts what is still allocated in a heap that goes as freed. Its caches have been dropped, nobody uses it. */
+void heap_count_out(const ferry_heap *heap);
+
 /* Moves recycled blocks of all heaps back to their regions. */
 void heap_purge_all(void);
 

@@ -131,6 +131,7 @@ void heap_caches_drop(const ferry_heap *heap) {
     for (struct thread *thread = thread_first(); thread != NULL; thread = thread->next) {
         struct heap_caches *caches = heap->slot < thread->ncaches ? thread->caches[heap->slot] : &no_caches;
         if (caches->serial == heap->serial) {
+            empty_stacks(caches);
             both_caches("tcache.destroy", caches);
             memset(caches, 0, sizeof *caches);
         }

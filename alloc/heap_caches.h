@@ -86,7 +86,8 @@ static inline void stack_push(struct block_stack *stack, void *block, size_t cla
 /* Gives the calling thread's cached blocks of all heaps back to their arenas. */
 void heap_caches_flush(void);
 
-/* Forgets every thread's caches of a heap that is about to go. No other thread may be using the heap. */
+/* Empties and forgets every thread's caches of a heap that is about to go. Heaps' lock held: threads look at, and end
+ * with, their caches under it. */
 void heap_caches_drop(const ferry_heap *heap);
 
 /* Destroys the caches of a thread that ends. Heaps' lock held. */
