@@ -50,10 +50,15 @@ static void *raw_after_trim(ferry_heap *heap, struct heap_caches *caches, size_t
         block = raw(heap, caches, bytes, NO_CLASS, alignment_flags);
         region_stretch_limit(false);
     }
+    return block;
+}
+
+/* What kernels still hold counts as live: the last resort is to wait for them. */
+static void *raw_at_last(ferry_heap *heap, struct heap_caches *caches, size_t bytes, int alignment_flags) {
+    void *block = raw_after_trim(heap, caches, bytes, alignment_flags);
     if (block == NULL && core_attention_to(CORE_DEFERRED)) {
         (void)ferry_sync(NULL);
-        deferred_reap();
-        block = raw(heap, caches, bytes, NO_CLASS, alignment_flags);
+        block = raw_after_trim(heap, caches, bytes, alignment_flags);
     }
     return block;
 }
@@ -89,7 +94,7 @@ static inline void *take_pages(ferry_heap *heap, struct heap_caches *caches, siz
     const size_t pages = pages_for(bytes, alignment_flags);
     void *block = raw(heap, caches, pages * FERRY_PAGE_BYTES, pages_class_index(pages), alignment_flags);
     if (block == NULL) {
-        block = raw_after_trim(heap, caches, pages * FERRY_PAGE_BYTES, alignment_flags);
+        block = raw_at_last(heap, caches, pages * FERRY_PAGE_BYTES, alignment_flags);
     }
     if (block != NULL) {
         *zeros = storage_open(region_find(block), block, bytes, pages);
@@ -102,7 +107,7 @@ static inline void *take_pages(ferry_heap *heap, struct heap_caches *caches, siz
 static inline void *take_tiny(ferry_heap *heap, struct heap_caches *caches, size_t class_bytes, int alignment_flags) {
     void *block = raw(heap, caches, class_bytes, tiny_class_index(class_bytes), alignment_flags);
     if (block == NULL) {
-        block = raw_after_trim(heap, caches, class_bytes, alignment_flags);
+        block = raw_at_last(heap, caches, class_bytes, alignment_flags);
     }
     if (block != NULL) {
         note_class(block, class_bytes);
@@ -184,7 +189,8 @@ void *ferry_heap_aligned_alloc(ferry_heap *heap, size_t alignment, size_t bytes)
         return NULL;
     }
     if (core_forked()) {
-        return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+        return bytes > LARGEST_BYTES ? fail(FERRY_OUT_OF_MEMORY, bytes)
+                                     : aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
     }
     bool zeros;
     /* Every class suits 16; below it jemalloc would take one that no stack is for. */
