@@ -165,17 +165,36 @@ static void print(view_printer *printer) {
     }
 }
 
-int64_t ferry_view_format(const ferry_view *view, char *text, size_t bytes) {
-    ferry_status status = ferry_host_acquire(view, FERRY_READ);
-    if (status != FERRY_OK) {
-        return -(int64_t)status;
+/* Brings home the corners that are shown, not the array: part is the view, cut down on the axes before `axis`. */
+static ferry_status acquire_shown(const view_printer *printer, const ferry_view *part, int axis) {
+    while (axis < part->ndim && edge_of(printer, axis) == 0) {
+        ++axis;
     }
+    if (axis == part->ndim) {
+        return ferry_host_acquire(part, FERRY_READ);
+    }
+    ferry_view corner = *part;
+    int64_t edge = edge_of(printer, axis);
+    corner.shape[axis] = edge;
+    ferry_status status = acquire_shown(printer, &corner, axis + 1);
+    if (status == FERRY_OK) {
+        corner.data = layout_advance(part->data, (part->shape[axis] - edge) * part->strides[axis]);
+        status = acquire_shown(printer, &corner, axis + 1);
+    }
+    return status;
+}
+
+int64_t ferry_view_format(const ferry_view *view, char *text, size_t bytes) {
     view_printer printer = {
         .view = view,
         .summarise = ferry_view_size(view) > THRESHOLD,
         .column = column_make(view->dtype),
         .out = {.text = text, .bytes = bytes},
     };
+    ferry_status status = acquire_shown(&printer, view, 0);
+    if (status != FERRY_OK) {
+        return -(int64_t)status;
+    }
     print(&printer);
     end_text(&printer.out);
     return (int64_t)printer.out.length;
