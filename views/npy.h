@@ -31,6 +31,26 @@ ferry_status npy_descr_parse(const char *path, const char *descr, ferry_dtype *d
  */
 ferry_status npy_header_read(const char *path, int fd, int64_t file_bytes, ferry_npy_info *out);
 
+/* An open file, behind its header. */
+typedef struct npy_source {
+    const char *path;
+    int fd;
+    bool stream; /* can only be read on from where it is, and has no length */
+    ferry_npy_info info;
+    ferry_progress_function progress; /* may be NULL */
+    void *context;
+} npy_source;
+
+/* Fills `data`, info.data_bytes of it, in this machine's byte order; calls progress from this thread only. */
+ferry_status npy_data_read(const npy_source *source, char *data);
+
+/* Reads until `bytes` are there or the file ends, from `offset` (-1: where the descriptor is); -1 with errno on
+ * failure. */
+int64_t npy_read_fully(int fd, void *data, size_t bytes, int64_t offset);
+
+/* Sets the detail for a read that failed with errno `reason`. */
+ferry_status npy_read_failed(const char *path, int reason);
+
 /* Writes the header that numpy.save would, version 1.0, into NPY_WRITTEN_HEADER_LIMIT bytes; returns its length. */
 size_t npy_header_format(const ferry_view *view, bool fortran_order, char *text);
 

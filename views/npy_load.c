@@ -9,34 +9,11 @@
 #include "ferry/movement.h"
 #include "npy.h"
 
-#define PIECE_BYTES ((size_t)16 << 20)
-#define SWAPPED_PIECE_BYTES ((size_t)256 << 10) /* still in a core's cache when its bytes are reversed */
-
-/* Reads until `bytes` are there or the file ends; -1 with errno on failure. */
-static int64_t read_fully(int fd, void *data, size_t bytes) {
-    size_t done = 0;
-    while (done < bytes) {
-        ssize_t got = read(fd, (char *)data + done, bytes - done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        done += (size_t)got;
-    }
-    return (int64_t)done;
-}
-
-static ferry_status read_failed(const char *path) {
-    return ferry_error(FERRY_IO, "%s: cannot be read: %s", path, strerror(errno));
-}
-
-/* As read_fully, but a file that ends early is an error. */
+/* As npy_read_fully, but a file that ends early is an error. */
 static ferry_status read_header_part(const char *path, int fd, void *data, size_t bytes) {
-    int64_t got = read_fully(fd, data, bytes);
+    int64_t got = npy_read_fully(fd, data, bytes, -1);
     if (got < 0)
-        return read_failed(path);
+        return npy_read_failed(path, errno);
     if ((size_t)got < bytes)
         return ferry_error(FERRY_FORMAT, "%s: the file ends inside the header", path);
     return FERRY_OK;
@@ -52,9 +29,9 @@ static ferry_status not_npy(const char *path, const unsigned char *magic, size_t
 
 static ferry_status read_magic(const char *path, int fd, unsigned char *version) {
     unsigned char magic[NPY_MAGIC_BYTES];
-    int64_t got = read_fully(fd, magic, sizeof magic);
+    int64_t got = npy_read_fully(fd, magic, sizeof magic, -1);
     if (got < 0)
-        return read_failed(path);
+        return npy_read_failed(path, errno);
     if (got < NPY_MAGIC_BYTES || memcmp(magic, NPY_MAGIC, NPY_MAGIC_BYTES) != 0)
         return not_npy(path, magic, (size_t)got);
     ferry_status status = read_header_part(path, fd, version, NPY_VERSION_BYTES);
@@ -124,38 +101,41 @@ ferry_status npy_header_read(const char *path, int fd, int64_t file_bytes, ferry
     return status;
 }
 
-static ferry_status open_file(const char *path, int *fd, int64_t *file_bytes) {
+static ferry_status open_file(npy_source *source, int64_t *file_bytes) {
     struct stat st;
-    int opened = open(path, O_RDONLY | O_CLOEXEC);
-    if (opened < 0)
-        return ferry_error(FERRY_IO, "%s: cannot be opened: %s", path, strerror(errno));
-    if (fstat(opened, &st) != 0 || S_ISDIR(st.st_mode)) {
+    int fd = open(source->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return ferry_error(FERRY_IO, "%s: cannot be opened: %s", source->path, strerror(errno));
+    if (fstat(fd, &st) != 0 || S_ISDIR(st.st_mode)) {
         int reason = S_ISDIR(st.st_mode) ? EISDIR : errno;
-        close(opened);
-        return ferry_error(FERRY_IO, "%s: cannot be read: %s", path, strerror(reason));
+        close(fd);
+        return ferry_error(FERRY_IO, "%s: cannot be read: %s", source->path, strerror(reason));
     }
-    *fd = opened;
-    *file_bytes = S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1;
+    source->fd = fd;
+    source->stream = !S_ISREG(st.st_mode);
+    *file_bytes = source->stream ? -1 : (int64_t)st.st_size;
     return FERRY_OK;
 }
 
-static ferry_status open_npy(const char *path, int *fd, ferry_npy_info *out) {
+static ferry_status open_npy(npy_source *source) {
     int64_t file_bytes = -1;
-    ferry_status status = open_file(path, fd, &file_bytes);
+    ferry_status status = open_file(source, &file_bytes);
     if (status != FERRY_OK)
         return status;
-    status = npy_header_read(path, *fd, file_bytes, out);
+    status = npy_header_read(source->path, source->fd, file_bytes, &source->info);
     if (status != FERRY_OK)
-        close(*fd);
+        close(source->fd);
     return status;
 }
 
 ferry_status ferry_npy_info_read(const char *path, ferry_npy_info *out) {
-    int fd;
-    ferry_status status = open_npy(path, &fd, out);
-    if (status == FERRY_OK)
-        close(fd);
-    return status;
+    npy_source source = {.path = path};
+    ferry_status status = open_npy(&source);
+    if (status != FERRY_OK)
+        return status;
+    close(source.fd);
+    *out = source.info;
+    return FERRY_OK;
 }
 
 /* Names the file in the detail of an error that did not know it. */
@@ -180,61 +160,26 @@ static ferry_status create_array(ferry_heap *heap, const char *path, const ferry
     return ferry_view_transpose(&reversed, NULL, &out->view);
 }
 
-typedef struct transfer {
-    const char *path;
-    int fd;
-    const ferry_npy_info *info;
-    ferry_progress_function progress;
-    void *context;
-} transfer;
-
-static ferry_status read_piece(const transfer *t, char *data, size_t bytes, int64_t before) {
-    int64_t got = read_fully(t->fd, data, bytes);
-    if (got < 0)
-        return read_failed(t->path);
-    if ((size_t)got < bytes)
-        return ferry_error(FERRY_FORMAT, "%s: the data is truncated: %lld bytes promised, %lld there", t->path,
-                           (long long)t->info->data_bytes, (long long)(before + got));
-    size_t number_bytes = npy_number_bytes(t->info->dtype);
-    if (t->info->swapped)
-        npy_swap(data, number_bytes, bytes / number_bytes);
-    if (t->progress)
-        t->progress(t->context, before + got, t->info->data_bytes);
-    return FERRY_OK;
-}
-
-static ferry_status read_data(const transfer *t, char *data) {
-    size_t total = (size_t)t->info->data_bytes;
-    size_t piece = t->info->swapped ? SWAPPED_PIECE_BYTES : PIECE_BYTES;
-    ferry_status status = FERRY_OK;
-    for (size_t done = 0; done < total && status == FERRY_OK; done += piece) {
-        size_t left = total - done;
-        status = read_piece(t, data + done, left < piece ? left : piece, (int64_t)done);
-    }
-    return status;
-}
-
-static ferry_status fill(const transfer *t, ferry_array *array) {
+static ferry_status fill(const npy_source *source, ferry_array *array) {
     ferry_status status = ferry_host_acquire(&array->view, FERRY_WRITE);
-    return status == FERRY_OK ? read_data(t, array->view.data) : in_file(t->path, status);
+    return status == FERRY_OK ? npy_data_read(source, array->view.data) : in_file(source->path, status);
 }
 
 ferry_status ferry_npy_load_progress(ferry_heap *heap, const char *path, ferry_progress_function progress,
                                      void *context, ferry_array *out) {
-    ferry_npy_info info;
-    transfer t = {.path = path, .info = &info, .progress = progress, .context = context};
-    ferry_status status = open_npy(path, &t.fd, &info);
+    npy_source source = {.path = path, .progress = progress, .context = context};
+    ferry_status status = open_npy(&source);
     if (status != FERRY_OK)
         return status;
     ferry_array array = {.owner = NULL};
-    status = create_array(heap, path, &info, &array);
+    status = create_array(heap, path, &source.info, &array);
     if (status == FERRY_OK)
-        status = fill(&t, &array);
+        status = fill(&source, &array);
     if (status == FERRY_OK)
         *out = array;
     else
         ferry_array_release(&array);
-    close(t.fd);
+    close(source.fd);
     return status;
 }
 

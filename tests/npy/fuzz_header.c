@@ -14,8 +14,7 @@ static const char *const SEEDS[] = {
     "{'descr': '|b1', 'fortran_order': True, 'shape': (), }\n",
     "{\"shape\":(18446744073709551616L,2,),\"descr\":\">c16\",\"fortran_order\":True}",
     "{'descr': [('a', '<f8'), ('b', '|S4')], 'fortran_order': False, 'shape': (0,)}",
-    "{'descr': '<M8[ns]', 'fortran_order': False, 'shape': "
-    "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}",
+    "{'descr':'<u2','fortran_order':False,'shape':(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}",
 };
 
 static const char ALPHABET[] = "{}()[]'\":,.+-_<>=|?\\ \t\n\f0123456789LbiufcOSUVMmTrueFalsdescrfotanhp";

@@ -210,7 +210,7 @@ static void progress(void) {
     CHECK_INT(written.done, 40000000);
     CHECK_INT(written.total, 40000000);
     CHECK_INT(read.done, 40000000);
-    CHECK(written.calls > 1 && read.calls > 1);
+    CHECK(written.calls > 1 && read.calls >= 1); /* how many reads this thread did is chance */
     ferry_array_release(&out);
     ferry_array_release(&array);
 }
