@@ -76,8 +76,13 @@ static bool is_modelled(const report *r, step s) {
     return r->modelled && (s == STEP_COMPUTE || s == STEP_HOME);
 }
 
+/* Without prefetch the result comes home as the writing touches it. */
+static uint64_t modelled_step_ns(const report *r, step s) {
+    return r->modelled_ns[s] + (s == STEP_HOME ? r->modelled_ns[STEP_WRITE] : 0);
+}
+
 static void print_step(const report *r, step s) {
-    uint64_t ns = is_modelled(r, s) ? r->modelled_ns[s] : r->step_ns[s];
+    uint64_t ns = is_modelled(r, s) ? modelled_step_ns(r, s) : r->step_ns[s];
     char rate[SIZE_TEXT] = "";
     if (ns > 0)
         snprintf(rate, sizeof rate, "%.2f GB/s", (double)step_bytes(r, s) / (double)ns);
