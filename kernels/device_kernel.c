@@ -58,7 +58,7 @@ static entry *find_or_add(uint64_t key) {
 }
 
 static ferry_status make_kernel(const device_form *form, int architecture, ferry_kernel **out) {
-    text source = {0};
+    text_buffer source = {0};
     code_image image = {NULL, 0};
     ferry_status status = device_source_make(form, &source);
     if (status == FERRY_OK) {

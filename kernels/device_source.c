@@ -76,7 +76,7 @@ int device_form_pack(const device_form *form) {
     return (int)(16 / largest);
 }
 
-void device_source_frame(text *source) {
+void device_source_frame(text_buffer *source) {
     text_append(source, device_text_types, sizeof device_text_types);
     text_append(source, device_text_math, sizeof device_text_math);
     text_append(source, device_text_loops, sizeof device_text_loops);
@@ -87,13 +87,13 @@ static const char *truth(bool value) {
 }
 
 /* TYPED's suffix: of int64 with uint64 it names both. */
-static void write_typed(const op_loop *loop, text *source) {
+static void write_typed(const op_loop *loop, text_buffer *source) {
     const char *first = value_types[loop->compute[0]].suffix, *second = value_types[loop->compute[1]].suffix;
     text_format(source, "#undef TYPED\n#define TYPED(f) f##_%s%s\n", first,
                 loop->compute[0] == loop->compute[1] ? "" : second);
 }
 
-static ferry_status write_operation(const device_form *form, text *source) {
+static ferry_status write_operation(const device_form *form, text_buffer *source) {
     op_loop loop;
     int nin = ferry_op_arity(form->op);
     ferry_status status = op_resolve(form->op, &form->dtype[1], nin, &loop);
@@ -114,13 +114,13 @@ static ferry_status write_operation(const device_form *form, text *source) {
     return FERRY_OK;
 }
 
-static void write_copy(text *source) {
+static void write_copy(text_buffer *source) {
     text_format(source, "    static __device__ __forceinline__ Out apply(A a, B) {\n"
                         "        return cast<Out>(a);\n"
                         "    }\n");
 }
 
-static void write_contiguous(const device_form *form, const char *name, text *source) {
+static void write_contiguous(const device_form *form, const char *name, text_buffer *source) {
     text_format(source,
                 "extern \"C\" __global__ void __launch_bounds__(%d)\n"
                 "%s(char *out, const char *a, const char *b, int64_t n, int64_t packs) {\n"
@@ -130,7 +130,7 @@ static void write_contiguous(const device_form *form, const char *name, text *so
                 truth(form->b_is_a));
 }
 
-static void write_strided(const device_form *form, const char *name, text *source) {
+static void write_strided(const device_form *form, const char *name, text_buffer *source) {
     text_format(source,
                 "extern \"C\" __global__ void __launch_bounds__(%d)\n"
                 "%s(char *out, const char *a, const char *b, const %s_geometry<%d> g) {\n"
@@ -140,7 +140,7 @@ static void write_strided(const device_form *form, const char *name, text *sourc
                 truth(form->aligned), truth(form->b_is_a));
 }
 
-ferry_status device_source_kernel(const device_form *form, const char *name, text *source) {
+ferry_status device_source_kernel(const device_form *form, const char *name, text_buffer *source) {
     text_format(
         source,
         "\nstruct operation_%s {\n    typedef dtype_%s Out;\n    typedef dtype_%s A;\n    typedef dtype_%s B;\n", name,
@@ -157,7 +157,7 @@ ferry_status device_source_kernel(const device_form *form, const char *name, tex
     return text_status(source);
 }
 
-ferry_status device_source_make(const device_form *form, text *source) {
+ferry_status device_source_make(const device_form *form, text_buffer *source) {
     device_source_frame(source);
     return device_source_kernel(form, DEVICE_KERNEL_NAME, source);
 }

@@ -30,11 +30,11 @@ uint64_t device_form_key(const device_form *form);
 int device_form_pack(const device_form *form);
 
 /* A whole source of one kernel, DEVICE_KERNEL_NAME. */
-ferry_status device_source_make(const device_form *form, text *source);
+ferry_status device_source_make(const device_form *form, text_buffer *source);
 
 /* The two parts of it, to put several kernels into one program: what all share, and one kernel. */
-void device_source_frame(text *source);
-ferry_status device_source_kernel(const device_form *form, const char *name, text *source);
+void device_source_frame(text_buffer *source);
+ferry_status device_source_kernel(const device_form *form, const char *name, text_buffer *source);
 
 /*
  * The kernel's parameter after the three data pointers: of a strided form its geometry, in `bytes` bytes of `buffer`,

@@ -156,7 +156,7 @@ FERRY_MATH int compare_u64i64(uint64_t a, int64_t b) {
         return isfinite(a) != 0;                                                                                       \
     }                                                                                                                  \
     FERRY_MATH int signbit_##s(T a) { /* not signbit(), on whose vectorised form gcc 12 fails */                       \
-        return copysign##f(1, a) < 0;                                                                                  \
+        return copysign##f((T)1, a) < 0;                                                                               \
     }                                                                                                                  \
     FERRY_MATH T sign_##s(T a) {                                                                                       \
         return a != a ? a : (T)((a > 0) - (a < 0));                                                                    \
@@ -166,7 +166,7 @@ FERRY_MATH int compare_u64i64(uint64_t a, int64_t b) {
         if (b == 0)                                                                                                    \
             return r;                                                                                                  \
         if (r == 0)                                                                                                    \
-            return copysign##f(0, b);                                                                                  \
+            return copysign##f((T)0, b);                                                                               \
         return (r < 0) != (b < 0) ? r + b : r;                                                                         \
     }                                                                                                                  \
     FERRY_MATH T floor_divide_##s(T a, T b) {                                                                          \
@@ -176,7 +176,7 @@ FERRY_MATH int compare_u64i64(uint64_t a, int64_t b) {
         if (r != 0 && (r < 0) != (b < 0))                                                                              \
             quotient -= 1;                                                                                             \
         if (quotient == 0)                                                                                             \
-            return copysign##f(0, a / b);                                                                              \
+            return copysign##f((T)0, a / b);                                                                           \
         T whole = floor##f(quotient);                                                                                  \
         return quotient - whole > (T)0.5 ? whole + 1 : whole;                                                          \
     }                                                                                                                  \

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Room for n more bytes and the end. */
-static bool reserve(text *t, size_t n) {
+static bool reserve(text_buffer *t, size_t n) {
     if (t->failed)
         return false;
     if (t->length + n < t->capacity)
@@ -21,7 +21,7 @@ static bool reserve(text *t, size_t n) {
     return true;
 }
 
-void text_append(text *t, const char *bytes, size_t n) {
+void text_append(text_buffer *t, const char *bytes, size_t n) {
     if (!reserve(t, n))
         return;
     memcpy(t->data + t->length, bytes, n);
@@ -29,7 +29,7 @@ void text_append(text *t, const char *bytes, size_t n) {
     t->data[t->length] = '\0';
 }
 
-void text_format(text *t, const char *format, ...) {
+void text_format(text_buffer *t, const char *format, ...) {
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
@@ -42,6 +42,6 @@ void text_format(text *t, const char *format, ...) {
     va_end(again);
 }
 
-ferry_status text_status(const text *t) {
+ferry_status text_status(const text_buffer *t) {
     return t->failed ? ferry_error(FERRY_OUT_OF_MEMORY, "no memory for a kernel's source") : FERRY_OK;
 }
