@@ -262,8 +262,27 @@ static void free_busy(struct region *region, struct storage *storage, void *bloc
     errno = saved_errno;
 }
 
-void ferry_free(void *block) {
+/* region_find, by way of where the thread's latest free was. */
+static inline struct region *region_of_free(const void *block) {
+    struct thread *thread = thread_current;
+    if (thread == NULL) {
+        return region_find(block);
+    }
+    const uintptr_t offset = (uintptr_t)block - atomic_load_explicit(&thread->last_base, memory_order_relaxed);
+    if (offset < atomic_load_explicit(&thread->last_bytes, memory_order_relaxed)) {
+        return atomic_load_explicit(&thread->last_region, memory_order_relaxed);
+    }
     struct region *region = region_find(block);
+    if (region != NULL) {
+        atomic_store_explicit(&thread->last_base, (uintptr_t)region->base, memory_order_relaxed);
+        atomic_store_explicit(&thread->last_bytes, region->bytes, memory_order_relaxed);
+        atomic_store_explicit(&thread->last_region, region, memory_order_relaxed);
+    }
+    return region;
+}
+
+void ferry_free(void *block) {
+    struct region *region = region_of_free(block);
     struct storage *storage = region == NULL ? NULL : storage_at(region, block);
     if (storage == NULL) {
         free_other(block, region);

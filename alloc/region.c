@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "core.h"
+#include "thread.h"
 
 #define FIRST_REGION_BYTES ((size_t)1 << 30)
 #define FIRST_TINY_REGION_BYTES ((size_t)64 << 20)
@@ -45,6 +46,30 @@ static region_entry *leaf_of(uintptr_t block) {
         return leaf;
     }
     return fresh;
+}
+
+/* Maps nothing over the run of blocks of one region that begins at `index`; returns its end. */
+static size_t occupy_run(region_entry *leaf, uintptr_t first_block, size_t index) {
+    struct region *region = atomic_load_explicit(&leaf[index], memory_order_relaxed);
+    size_t end = index + 1;
+    while (end < (size_t)1 << REGION_LEAF_BITS && atomic_load_explicit(&leaf[end], memory_order_relaxed) == region) {
+        end++;
+    }
+    if (region != NULL) {
+        (void)mmap((void *)((first_block + index) << REGION_BLOCK_BITS), (end - index) << REGION_BLOCK_BITS, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    }
+    return end;
+}
+
+void region_occupy_addresses(void) {
+    for (uintptr_t i = 0; i < (uintptr_t)1 << REGION_ROOT_BITS; i++) {
+        region_entry *leaf = atomic_load_explicit(&region_root[i], memory_order_relaxed);
+        size_t index = leaf == NULL ? (size_t)1 << REGION_LEAF_BITS : 0;
+        while (index < (size_t)1 << REGION_LEAF_BITS) {
+            index = occupy_run(leaf, i << REGION_LEAF_BITS, index);
+        }
+    }
 }
 
 static bool register_blocks(char *base, size_t bytes, struct region *region) {
@@ -92,6 +117,7 @@ static ferry_status map_tables(struct region *region) {
 }
 
 static void region_destroy(struct region *region) {
+    thread_forget_region(region);
     register_blocks(region->base, region->bytes, NULL);
     /* A driver that will not take it back is ending the process: there is nobody left to tell. */
     (void)core.backend->release(region->base, region->bytes);

@@ -1,5 +1,7 @@
 #include "residency.h"
 
+#include <string.h>
+
 static page_state page_at(const struct residency *table, size_t page) {
     const page_state block = table->blocks[page / PAGES_PER_BLOCK];
     return block == STATE_MIXED ? table->pages[page] : block;
@@ -10,22 +12,47 @@ static size_t block_end(size_t page, size_t end_page) {
     return end < end_page ? end : end_page;
 }
 
+/* First block in [first, end) whose state is another, or end: four at a time, since a resident array is asked about at
+ * every launch. */
+static size_t blocks_in_state(const page_state *blocks, size_t first, size_t end, page_state state) {
+    const uint64_t four_states = state * UINT64_C(0x0001000100010001);
+    while (first + 4 <= end) {
+        uint64_t four;
+        memcpy(&four, &blocks[first], sizeof four);
+        if (four != four_states) {
+            break;
+        }
+        first += 4;
+    }
+    while (first < end && blocks[first] == state) {
+        first++;
+    }
+    return first;
+}
+
+static size_t pages_in_state(const page_state *pages, size_t first, size_t end, page_state state) {
+    while (first < end && pages[first] == state) {
+        first++;
+    }
+    return first;
+}
+
 struct residency_run residency_run_at(const struct residency *table, size_t first_page, size_t end_page) {
     struct residency_run run = {first_page, first_page, page_at(table, first_page)};
+    const size_t end_block = (end_page + PAGES_PER_BLOCK - 1) / PAGES_PER_BLOCK;
     while (run.end_page < end_page) {
-        const page_state block = table->blocks[run.end_page / PAGES_PER_BLOCK];
-        const size_t end = block_end(run.end_page, end_page);
-        if (block != STATE_MIXED) {
-            if (block != run.state) {
-                break;
-            }
-            run.end_page = end;
-            continue;
+        const size_t block = run.end_page / PAGES_PER_BLOCK;
+        size_t same_until;
+        size_t asked_until = block_end(run.end_page, end_page);
+        if (table->blocks[block] == STATE_MIXED) {
+            same_until = pages_in_state(table->pages, run.end_page, asked_until, run.state);
+        } else {
+            const size_t same_blocks = blocks_in_state(table->blocks, block, end_block, run.state);
+            same_until = same_blocks == block ? run.end_page : same_blocks * PAGES_PER_BLOCK;
+            asked_until = same_until > asked_until ? same_until : asked_until;
         }
-        while (run.end_page < end && table->pages[run.end_page] == run.state) {
-            run.end_page++;
-        }
-        if (run.end_page < end) {
+        run.end_page = same_until < end_page ? same_until : end_page;
+        if (same_until < asked_until) {
             break;
         }
     }

@@ -73,6 +73,17 @@ struct thread *thread_make(void) {
     return thread;
 }
 
+void thread_forget_region(const struct region *region) {
+    thread_list_lock();
+    for (struct thread *thread = threads; thread != NULL; thread = thread->next) {
+        if (atomic_load_explicit(&thread->last_region, memory_order_relaxed) == region) {
+            atomic_store_explicit(&thread->last_bytes, 0, memory_order_relaxed);
+            atomic_store_explicit(&thread->last_region, NULL, memory_order_relaxed);
+        }
+    }
+    thread_list_unlock();
+}
+
 void thread_counts_sum(uint64_t *allocations, uint64_t *frees, uint64_t *live_bytes) {
     struct thread_counts sum = {0};
     thread_list_lock();

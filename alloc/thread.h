@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct heap_caches;
+struct region;
 
 struct thread_counts {
     _Atomic uint64_t allocations, frees;
@@ -23,6 +24,13 @@ struct thread {
     struct thread_counts counts;
     struct heap_caches **caches; /* by heap slot; grown under the list's lock */
     uint32_t ncaches;
+    /*
+     * Where the thread's latest free was, so that the next one there waits for no table: the processor goes ahead on
+     * the comparison. Forgotten, also by other threads, before the region goes; 0 bytes: nothing.
+     */
+    _Atomic uintptr_t last_base;
+    _Atomic size_t last_bytes;
+    _Atomic(struct region *) last_region;
     struct thread *next, *previous;
 };
 
@@ -44,6 +52,9 @@ void thread_list_lock(void);
 void thread_list_unlock(void);
 /* First record of the list; list's lock held. */
 struct thread *thread_first(void);
+
+/* Makes every thread forget a region that is about to go. No block of it is live. */
+void thread_forget_region(const struct region *region);
 
 /* Sums over all threads, those that have ended included. */
 void thread_counts_sum(uint64_t *allocations, uint64_t *frees, uint64_t *live_bytes);
