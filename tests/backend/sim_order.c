@@ -120,9 +120,14 @@ static void harmless_touches_are_not_reported(void) {
     CHECK_OK(machine_move(x, 2 * PAGE, 0, BACKEND_PREFETCH, stream));
     touch(x, 2 * PAGE, FERRY_READ, stream);
     touch(x + 4 * PAGE_COUNT, 64, FERRY_WRITE, stream);
+    touch(x + 5 * PAGE_COUNT + 16, 2 * PAGE, FERRY_WRITE, stream); /* half a page, a page, half a page */
     CHECK_UINT(x[1], 1);
     CHECK_UINT(x[4 * PAGE_COUNT + 500], 4 * PAGE_COUNT + 500);
+    CHECK_UINT(x[5 * PAGE_COUNT], 5 * PAGE_COUNT);
+    CHECK_UINT(x[7 * PAGE_COUNT + 500], 7 * PAGE_COUNT + 500);
     CHECK_UINT(backend_sim_unsynchronised(), 0);
+    CHECK_UINT(x[6 * PAGE_COUNT], 6 * PAGE_COUNT);
+    CHECK_UINT(backend_sim_unsynchronised(), 1);
 }
 
 /* Without concurrent access everything populated goes over at a launch, and the host waits or is caught. */
@@ -180,6 +185,34 @@ static void threads_fault_together(void) {
     }
 }
 
+static void *move_to_and_fro(void *stream) {
+    for (int i = 0; i < 200; i++) {
+        int page = i * 37 % 300;
+        ferry_place to = i % 4 ? 0 : FERRY_PLACE_HOST;
+        CHECK_OK(machine_move(shared + (size_t)page * PAGE_COUNT, 200 * PAGE, to, BACKEND_PREFETCH, stream));
+    }
+    return NULL;
+}
+
+/* Pages are taken away while they are read: everybody gets on, and reads what is there. */
+static void touches_race_with_moves(void) {
+    shared = machine_reserve(BLOCK, true);
+    backend_stream *stream = machine_stream(0);
+    fill(shared, BLOCK / 4, 0);
+    pthread_t readers[2], mover;
+    size_t steps[] = {1, 5};
+    REQUIRE(pthread_create(&mover, NULL, move_to_and_fro, stream) == 0);
+    for (int round = 0; round < 10; round++) {
+        for (int t = 0; t < 2; t++)
+            REQUIRE(pthread_create(&readers[t], NULL, touch_all, &steps[t]) == 0);
+        for (int t = 0; t < 2; t++)
+            pthread_join(readers[t], NULL);
+    }
+    pthread_join(mover, NULL);
+    CHECK_INT(mismatch(shared, BLOCK / 4, 0), -1);
+    CHECK_UINT(backend_sim_unsynchronised(), 0);
+}
+
 int main(void) {
     STORY(nothing_runs_until_somebody_waits, "");
     STORY(questions_let_work_happen, "");
@@ -190,5 +223,6 @@ int main(void) {
     STORY(harmless_touches_are_not_reported, "");
     STORY(without_concurrent_access_all_pages_go, "FERRY_SIM_CONCURRENT=0");
     STORY(threads_fault_together, "");
+    STORY(touches_race_with_moves, "");
     return test_finish();
 }

@@ -188,6 +188,38 @@ static void a_full_device_sends_blocks_home(void) {
     CHECK_INT(mismatch(x, 8 * n, 0), -1);
 }
 
+/* Room for two blocks. The block that is being completed stays although it is the oldest. */
+static void a_block_does_not_push_itself_out(void) {
+    uint32_t *x = machine_reserve(3 * BLOCK, true), *y = x + BLOCK / 4, *z = y + BLOCK / 4;
+    backend_stream *stream = machine_stream(0);
+    fill(x, 3 * BLOCK / 4, 0);
+    CHECK_OK(machine_move(x, BLOCK / 2, 0, BACKEND_PREFETCH, stream));
+    CHECK_OK(machine_move(y, BLOCK, 0, BACKEND_PREFETCH, stream));
+    CHECK_OK(machine_move(z, BLOCK / 2, 0, BACKEND_PREFETCH, stream));
+    CHECK_UINT(counted().bytes_to_host, 0);
+    CHECK_OK(machine_move(x + BLOCK / 8, BLOCK / 2, 0, BACKEND_PREFETCH, stream));
+    CHECK_UINT(counted().bytes_to_host, BLOCK);
+    CHECK_INT(place_of(x), 0);
+    CHECK_INT(place_of(x + BLOCK / 4 - 1), 0);
+    CHECK_INT(place_of(y), FERRY_PLACE_HOST);
+    CHECK_INT(place_of(z), 0);
+}
+
+/* Kernels' faults need room as well. */
+static void faults_evict_too(void) {
+    uint32_t *x = machine_reserve(3 * BLOCK, false);
+    backend_stream *stream = machine_stream(0);
+    fill(x, 3 * BLOCK / 4, 0);
+    touch(x, 3 * BLOCK, FERRY_READ, stream);
+    backend_measure got = counted();
+    CHECK_UINT(got.gpu_faults, 3);
+    CHECK_UINT(got.bytes_to_device, 3 * BLOCK);
+    CHECK_UINT(got.bytes_to_host, BLOCK);
+    CHECK_INT(place_of(x), FERRY_PLACE_HOST);
+    CHECK_UINT(x[5], 5);
+    CHECK_UINT(counted().cpu_faults, 0);
+}
+
 /* Under userfaultfd the kernel's own touches are served; under mprotect it says EFAULT and nothing changes. */
 static void system_calls_touch_too(void) {
     uint32_t *x = machine_reserve(BLOCK, true);
@@ -239,6 +271,8 @@ int main(void) {
     STORY(other_pages_follow_the_faults, "");
     STORY(devices_exchange_pages, "FERRY_SIM_DEVICES=3");
     STORY(a_full_device_sends_blocks_home, "FERRY_SIM_MEMORY=8M");
+    STORY(a_block_does_not_push_itself_out, "FERRY_SIM_MEMORY=4M");
+    STORY(faults_evict_too, "FERRY_SIM_MEMORY=4M");
     STORY(system_calls_touch_too, "");
     STORY(a_forked_child_has_no_managed_memory, "");
     return test_finish();
