@@ -106,6 +106,7 @@ static void after_fork_in_parent(void) {
  * are bookkeeping. */
 static void after_fork_in_child(void) {
     atomic_fetch_or(&core_attention, CORE_FORKED);
+    region_occupy_addresses();
     after_fork_in_parent();
 }
 

@@ -48,7 +48,17 @@ static region_entry *leaf_of(uintptr_t block) {
     return fresh;
 }
 
-/* Maps nothing over the run of blocks of one region that begins at `index`; returns its end. */
+/* Where something is mapped already, the rest. */
+static void occupy(uintptr_t block, size_t count) {
+    void *address = (void *)(block << REGION_BLOCK_BITS);
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    if (mmap(address, count << REGION_BLOCK_BITS, PROT_NONE, flags, -1, 0) == MAP_FAILED && count > 1) {
+        occupy(block, count / 2);
+        occupy(block + count / 2, count - count / 2);
+    }
+}
+
+/* Occupies the blocks of one region, from `index` on; returns the end of the run. */
 static size_t occupy_run(region_entry *leaf, uintptr_t first_block, size_t index) {
     struct region *region = atomic_load_explicit(&leaf[index], memory_order_relaxed);
     size_t end = index + 1;
@@ -56,8 +66,7 @@ static size_t occupy_run(region_entry *leaf, uintptr_t first_block, size_t index
         end++;
     }
     if (region != NULL) {
-        (void)mmap((void *)((first_block + index) << REGION_BLOCK_BITS), (end - index) << REGION_BLOCK_BITS, PROT_NONE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        occupy(first_block + index, end - index);
     }
     return end;
 }

@@ -77,6 +77,10 @@ static inline struct region *region_find(const void *address) {
     return atomic_load_explicit(&leaf[block & (((uintptr_t)1 << REGION_LEAF_BITS) - 1)], memory_order_acquire);
 }
 
+/* In a forked child, which does not inherit the mappings: keeps the regions' addresses from becoming somebody else's,
+ * whose blocks would be taken for ours. */
+void region_occupy_addresses(void);
+
 /* Bytes in extents and in regions, of all lists. */
 size_t region_extent_bytes(void);
 size_t region_reserved_bytes(void);
