@@ -4,7 +4,6 @@
 #include "layout.h"
 #include "walk.h"
 
-#define PAGE_BYTES 4096
 
 static const char *const rule_names[] = {
     [FERRY_CAST_NO] = "no",
@@ -86,7 +85,7 @@ static ferry_status assign_by_copy(const ferry_view *dst, const ferry_view *src)
     }
     if (status == FERRY_OK) {
         run(&held, &part);
-        status = ferry_host_acquire(dst, FERRY_READWRITE);
+        status = ferry_host_acquire(dst, FERRY_WRITE);
     }
     if (status == FERRY_OK) {
         run(dst, &stretched);
@@ -95,19 +94,11 @@ static ferry_status assign_by_copy(const ferry_view *dst, const ferry_view *src)
     return status;
 }
 
-/* Acquiring for WRITE may drop the contents of dst's pages, which must then hold nothing of src's. */
-static bool share_pages(const ferry_view *a, const ferry_view *b) {
-    const char *a_low, *a_high, *b_low, *b_high;
-    ferry_view_bounds(a, &a_low, &a_high);
-    ferry_view_bounds(b, &b_low, &b_high);
-    uintptr_t page = ~(uintptr_t)(PAGE_BYTES - 1);
-    return ((uintptr_t)a_low & page) < (uintptr_t)b_high && ((uintptr_t)b_low & page) < (uintptr_t)a_high;
-}
-
+/* Where the two share pages, src's acquire has brought them home, and a page that is home keeps its contents. */
 static ferry_status assign_directly(const ferry_view *dst, const ferry_view *src, const view_walk *over) {
     ferry_status status = ferry_host_acquire(src, FERRY_READ);
     if (status == FERRY_OK) {
-        status = ferry_host_acquire(dst, share_pages(dst, src) ? FERRY_READWRITE : FERRY_WRITE);
+        status = ferry_host_acquire(dst, FERRY_WRITE);
     }
     if (status == FERRY_OK) {
         walk_run(over, ferry_dtype_cast(src->dtype, dst->dtype));
