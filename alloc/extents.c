@@ -48,7 +48,11 @@ static int64_t runs_from(const struct axis *axes, int first, int naxes) {
 
 void extents_begin(struct extents *extents, const ferry_view *view) {
     struct axis axes[FERRY_MAX_DIMS];
-    *extents = (struct extents){.dense = true};
+    /* Field by field: the arrays are large, and only outer axes use them. */
+    extents->run_bytes = 0;
+    extents->dense = true;
+    extents->naxes = 0;
+    extents->done = false;
     const int naxes = positive_axes(view, &extents->base, axes);
     if (naxes < 0) {
         extents->done = true;
@@ -66,6 +70,7 @@ void extents_begin(struct extents *extents, const ferry_view *view) {
         extents->run_bytes += stride * (size_t)(axes[inner].count - 1);
     }
     for (int i = naxes - 1; i >= inner; i--) {
+        extents->at[extents->naxes] = 0;
         extents->counts[extents->naxes] = axes[i].count;
         extents->strides[extents->naxes++] = axes[i].stride;
     }

@@ -12,26 +12,19 @@ static size_t block_end(size_t page, size_t end_page) {
     return end < end_page ? end : end_page;
 }
 
-/* First block in [first, end) whose state is another, or end: four at a time, since a resident array is asked about at
+/* First entry in [first, end) whose state is another, or end: four at a time, since a resident array is asked about at
  * every launch. */
-static size_t blocks_in_state(const page_state *blocks, size_t first, size_t end, page_state state) {
+static size_t same_until(const page_state *states, size_t first, size_t end, page_state state) {
     const uint64_t four_states = state * UINT64_C(0x0001000100010001);
     while (first + 4 <= end) {
         uint64_t four;
-        memcpy(&four, &blocks[first], sizeof four);
+        memcpy(&four, &states[first], sizeof four);
         if (four != four_states) {
             break;
         }
         first += 4;
     }
-    while (first < end && blocks[first] == state) {
-        first++;
-    }
-    return first;
-}
-
-static size_t pages_in_state(const page_state *pages, size_t first, size_t end, page_state state) {
-    while (first < end && pages[first] == state) {
+    while (first < end && states[first] == state) {
         first++;
     }
     return first;
@@ -42,17 +35,17 @@ struct residency_run residency_run_at(const struct residency *table, size_t firs
     const size_t end_block = (end_page + PAGES_PER_BLOCK - 1) / PAGES_PER_BLOCK;
     while (run.end_page < end_page) {
         const size_t block = run.end_page / PAGES_PER_BLOCK;
-        size_t same_until;
+        size_t same_end;
         size_t asked_until = block_end(run.end_page, end_page);
         if (table->blocks[block] == STATE_MIXED) {
-            same_until = pages_in_state(table->pages, run.end_page, asked_until, run.state);
+            same_end = same_until(table->pages, run.end_page, asked_until, run.state);
         } else {
-            const size_t same_blocks = blocks_in_state(table->blocks, block, end_block, run.state);
-            same_until = same_blocks == block ? run.end_page : same_blocks * PAGES_PER_BLOCK;
-            asked_until = same_until > asked_until ? same_until : asked_until;
+            const size_t same_blocks = same_until(table->blocks, block, end_block, run.state);
+            same_end = same_blocks == block ? run.end_page : same_blocks * PAGES_PER_BLOCK;
+            asked_until = same_end > asked_until ? same_end : asked_until;
         }
-        run.end_page = same_until < end_page ? same_until : end_page;
-        if (same_until < asked_until) {
+        run.end_page = same_end < end_page ? same_end : end_page;
+        if (same_end < asked_until) {
             break;
         }
     }
