@@ -20,7 +20,8 @@ extern "C" {
     X(prefetched_bytes_to_host, "the part of bytes_to_host moved by the library's prefetches")                         \
     X(bytes_between_devices, "bytes that moved from one device to another")                                            \
     X(gpu_faults, "groups of faults raised by kernels (measured only)")                                                \
-    X(cpu_faults, "faults raised by the host on pages that were on a device (measured only)")                          \
+    X(cpu_faults,                                                                                                      \
+      "faults raised by the host on managed pages (measured only; CUPTI counts first touches of fresh blocks too)")    \
     X(measured, "1 while the figures above are measured, else 0 (gauge)")                                              \
     X(remote_bytes_to_device, "the part of bytes_to_device that kernels loaded across the bus")                        \
     X(remote_bytes_to_host, "the part of bytes_to_host that kernels stored across the bus")                            \

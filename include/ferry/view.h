@@ -105,8 +105,8 @@ FERRY_API ferry_status ferry_assign_host_casting(const ferry_view *dst, const fe
 
 /*
  * Prints the view as NumPy's str() would (precision 8, threshold 1000, three edge items, 75 columns) into `text` of
- * `bytes` bytes, always terminated; returns the length that the whole text has, as snprintf does. Acquires the view
- * for reading on the host. Negative on error, with the detail set.
+ * `bytes` bytes, always terminated; returns the length that the whole text has, as snprintf does. Acquires the elements
+ * that it shows for reading on the host. Negative on error, with the detail set.
  */
 FERRY_API int64_t ferry_view_format(const ferry_view *view, char *text, size_t bytes);
 

@@ -230,13 +230,16 @@ static bool near(uint64_t got, uint64_t want) {
 static void traces_count_each_way_once(void) {
     if (!concurrent)
         return;
-    if (machine->trace_start() != FERRY_OK) {
-        fprintf(stderr, "not traced: %s\n", ferry_error_detail());
-        return;
-    }
     backend_stream *stream = machine_stream(0);
     uint32_t *x = machine_reserve(2 * BYTES, true);
+    /* Before the trace: CUPTI counts the host's first touch of a fresh block among its faults. */
     fill(x, 2 * COUNT, 1);
+    if (machine->trace_start() != FERRY_OK) {
+        fprintf(stderr, "not traced: %s\n", ferry_error_detail());
+        machine->stream_destroy(stream);
+        CHECK_OK(machine->release(x, 2 * BYTES));
+        return;
+    }
     for (int i = 0; i < 2; i++)
         CHECK_OK(machine_move(x, 2 * BYTES, 0, BACKEND_PREFETCH, stream));
     machine_add(x, x, 1, 2 * COUNT, stream);
