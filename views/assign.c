@@ -4,7 +4,6 @@
 #include "layout.h"
 #include "walk.h"
 
-
 static const char *const rule_names[] = {
     [FERRY_CAST_NO] = "no",
     [FERRY_CAST_SAFE] = "safe",
