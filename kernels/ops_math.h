@@ -145,7 +145,6 @@ FERRY_MATH int compare_u64i64(uint64_t a, int64_t b) {
     FERRY_CALL_1(T, s, trunc, trunc##f)                                                                                \
     FERRY_CALL_1(T, s, rint, rint##f)                                                                                  \
     FERRY_CALL_2(T, s, fmod, fmod##f)                                                                                  \
-    FERRY_CALL_2(T, s, power, pow##f)                                                                                  \
     FERRY_CALL_2(T, s, atan2, atan2##f)                                                                                \
     FERRY_CALL_2(T, s, hypot, hypot##f)                                                                                \
     FERRY_CALL_2(T, s, copysign, copysign##f)                                                                          \
@@ -157,6 +156,9 @@ FERRY_MATH int compare_u64i64(uint64_t a, int64_t b) {
     }                                                                                                                  \
     FERRY_MATH int signbit_##s(T a) { /* not signbit(), on whose vectorised form gcc 12 fails */                       \
         return copysign##f((T)1, a) < 0;                                                                               \
+    }                                                                                                                  \
+    FERRY_MATH T power_##s(T a, T b) { /* glibc makes an exception of signalling NaNs */                               \
+        return a == 1 || b == 0 ? (T)1 : pow##f(a, b);                                                                 \
     }                                                                                                                  \
     FERRY_MATH T sign_##s(T a) {                                                                                       \
         return a != a ? a : (T)((a > 0) - (a < 0));                                                                    \

@@ -1,0 +1,144 @@
+"""libferry through ctypes: NumPy arrays that lie in managed memory, and ferry_apply on them."""
+
+import ctypes
+import itertools
+import weakref
+
+import numpy as np
+
+MAX_DIMS = 32
+READ, WRITE = 1, 2
+
+
+class View(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("dtype", ctypes.c_int),
+        ("ndim", ctypes.c_int),
+        ("readonly", ctypes.c_bool),
+        ("shape", ctypes.c_int64 * MAX_DIMS),
+        ("strides", ctypes.c_int64 * MAX_DIMS),
+    ]
+
+
+class Failure(Exception):
+    def __init__(self, status, detail):
+        super().__init__(f"{status}: {detail}")
+        self.status = status
+
+
+class Ferry:
+    def __init__(self, path):
+        self.lib = ctypes.CDLL(path)
+        self.lib.ferry_malloc.restype = ctypes.c_void_p
+        self.lib.ferry_malloc.argtypes = [ctypes.c_size_t]
+        self.lib.ferry_free.argtypes = [ctypes.c_void_p]
+        self.lib.ferry_error_detail.restype = ctypes.c_char_p
+        self.lib.ferry_status_name.restype = ctypes.c_char_p
+        self.lib.ferry_backend_name.restype = ctypes.c_char_p
+        self.backend = (self.lib.ferry_backend_name() or b"none").decode()
+        self.ops = {}
+        self.dtypes = {}
+
+    def check(self, status):
+        if status:
+            raise Failure(self.lib.ferry_status_name(status).decode(), self.lib.ferry_error_detail().decode())
+
+    def _find(self, known, function, name):
+        if name not in known:
+            number = ctypes.c_int()
+            self.check(function(name.encode(), ctypes.byref(number)))
+            known[name] = number.value
+        return known[name]
+
+    def op(self, name):
+        return self._find(self.ops, self.lib.ferry_op_find, name)
+
+    def dtype(self, dtype):
+        return self._find(self.dtypes, self.lib.ferry_dtype_find, np.dtype(dtype).name)
+
+    def dtype_of_number(self, number):
+        for name in DTYPES:
+            if self.dtype(name) == number:
+                return np.dtype(name)
+        raise ValueError(number)
+
+    def view(self, array):
+        view = View(array.__array_interface__["data"][0], self.dtype(array.dtype), array.ndim, not array.flags.writeable)
+        view.shape[: array.ndim] = array.shape
+        view.strides[: array.ndim] = array.strides
+        return view
+
+    def empty(self, shape, dtype):
+        """A C-contiguous array in managed memory, which goes when the array does."""
+        dtype = np.dtype(dtype)
+        nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        address = self.lib.ferry_malloc(max(nbytes, 1))
+        if not address:
+            raise MemoryError(self.lib.ferry_error_detail().decode())
+        buffer = (ctypes.c_char * max(nbytes, 1)).from_address(address)
+        weakref.finalize(buffer, self.lib.ferry_free, address)
+        return np.frombuffer(buffer, dtype, nbytes // dtype.itemsize).reshape(shape)
+
+    def host(self, array, access=READ):
+        view = self.view(array)
+        self.check(self.lib.ferry_host_acquire(ctypes.byref(view), access))
+        return array
+
+    def array(self, values):
+        values = np.asarray(values)
+        copy = self.host(self.empty(values.shape, values.dtype), WRITE)
+        copy[...] = values
+        return copy
+
+    def apply(self, name, inputs, out):
+        views = [self.view(x) for x in inputs]
+        pointers = (ctypes.POINTER(View) * len(views))(*[ctypes.pointer(v) for v in views])
+        target = self.view(out)
+        self.check(self.lib.ferry_apply(self.op(name), pointers, len(views), ctypes.byref(target), None))
+        return self.host(out)
+
+    def assign(self, destination, source):
+        to, from_ = self.view(destination), self.view(source)
+        self.check(self.lib.ferry_assign(ctypes.byref(to), ctypes.byref(from_), None))
+
+    def place(self, array, device):
+        view = self.view(array)
+        self.check(self.lib.ferry_prefetch(ctypes.byref(view), device, None))
+
+    def resolve(self, name, dtypes):
+        """(compute, result), or None where the operation has no such loop."""
+        numbers = (ctypes.c_int * len(dtypes))(*[self.dtype(d) for d in dtypes])
+        compute, result = ctypes.c_int(), ctypes.c_int()
+        try:
+            self.check(
+                self.lib.ferry_op_dtypes(self.op(name), numbers, len(dtypes), ctypes.byref(compute), ctypes.byref(result))
+            )
+        except Failure as failure:
+            if failure.status != "DTYPE":
+                raise
+            return None
+        return self.dtype_of_number(compute.value), self.dtype_of_number(result.value)
+
+
+INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+FLOATS = ["float16", "float32", "float64"]
+REALS = ["bool"] + INTEGERS + FLOATS
+DTYPES = REALS + ["complex64", "complex128"]
+
+UNARY = (
+    "negative positive absolute sign reciprocal square sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos "
+    "arctan sinh cosh tanh floor ceil trunc rint isnan isinf isfinite signbit logical_not invert"
+).split()
+BINARY = (
+    "add subtract multiply divide floor_divide power fmod remainder arctan2 hypot copysign maximum minimum fmax fmin logaddexp "
+    "logaddexp2 equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor bitwise_and bitwise_or "
+    "bitwise_xor left_shift right_shift"
+).split()
+COMPARISONS = "equal not_equal less less_equal greater greater_equal".split()
+
+
+def pairs(values):
+    """All pairs of values, as two arrays."""
+    a, b = zip(*itertools.product(values, repeat=2))
+    return np.array(a, values.dtype), np.array(b, values.dtype)

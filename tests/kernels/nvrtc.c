@@ -1,0 +1,146 @@
+/* Every kernel that the library can generate compiles, for three architectures. Many kernels to a program: NVRTC's
+ * start costs. */
+#include "kernels/nvrtc_program.h"
+
+#include "tests/kernels/forms.h"
+#include "tests/test.h"
+
+#define KERNELS_PER_PROGRAM 64
+
+static int architecture = 90;
+static int kernels;
+
+/* A program that is growing. */
+typedef struct program {
+    text_buffer source;
+    int kernels;
+} program;
+
+static void program_compile(program *p) {
+    nvrtc_request request = {.source = p->source.data, .name = "many", .architecture = architecture};
+    code_image image = {NULL, 0};
+    if (p->kernels > 0 && CHECK_OK(nvrtc_compile(&request, &image)))
+        CHECK_THAT(image.bytes > 4 && memcmp(image.data, "\177ELF", 4) == 0, "no machine code for sm_%d", architecture);
+    free(image.data);
+    free(p->source.data);
+    *p = (program){.kernels = 0};
+}
+
+static void program_add(program *p, const device_form *form) {
+    char name[32];
+    if (p->kernels == KERNELS_PER_PROGRAM)
+        program_compile(p);
+    if (p->kernels == 0)
+        device_source_frame(&p->source);
+    snprintf(name, sizeof name, "kernel%d", kernels++);
+    CHECK_OK(device_source_kernel(form, name, &p->source));
+    p->kernels++;
+}
+
+static device_form contiguous_form(ferry_op op, ferry_dtype out, ferry_dtype a, ferry_dtype b) {
+    return (device_form){.op = op,
+                         .dtype = {out, a, b},
+                         .b_is_a = op == PLAN_COPY || ferry_op_arity(op) == 1,
+                         .contiguous = true,
+                         .aligned = true};
+}
+
+static device_form strided_form(ferry_op op, ferry_dtype out, ferry_dtype a, ferry_dtype b, int rank) {
+    device_form form = contiguous_form(op, out, a, b);
+    form.contiguous = false;
+    form.rank = rank;
+    return form;
+}
+
+/* Each operation in each compute type, contiguous and strided. */
+static void every_loop_compiles(void) {
+    program p = {.kernels = 0};
+    for (unsigned op = 0; op < FERRY_OP_COUNT; op++) {
+        ferry_dtype first[16], second[16];
+        int n = forms_loops((ferry_op)op, first, second);
+        CHECK_THAT(n > 0, "%s has no loops", ferry_op_name((ferry_op)op));
+        for (int i = 0; i < n; i++) {
+            ferry_dtype result = forms_result((ferry_op)op, first[i], second[i]);
+            device_form contiguous = contiguous_form((ferry_op)op, result, first[i], second[i]);
+            program_add(&p, &contiguous);
+            device_form strided = strided_form((ferry_op)op, result, first[i], second[i], 2);
+            program_add(&p, &strided);
+        }
+    }
+    program_compile(&p);
+}
+
+/* Every layout, on an operation of two inputs: ranks, scalars, one input twice, any alignment, 64-bit indices. */
+static void every_layout_compiles(void) {
+    static const int ranks[] = {1, 2, 3, 4, 8, DEVICE_RANK_MAX};
+    program p = {.kernels = 0};
+    for (int bits = 0; bits < 8; bits++) {
+        device_form form = contiguous_form(FERRY_OP_ADD, FERRY_FLOAT32, FERRY_INT8, FERRY_FLOAT16);
+        form.scalar[1] = bits & 1;
+        form.scalar[2] = bits & 2;
+        form.b_is_a = bits & 4;
+        form.dtype[2] = form.b_is_a ? form.dtype[1] : form.dtype[2];
+        program_add(&p, &form);
+    }
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+        for (int bits = 0; bits < 8; bits++) {
+            device_form form = strided_form(FERRY_OP_ADD, FERRY_FLOAT32, FERRY_INT8, FERRY_FLOAT16, ranks[i]);
+            form.b_is_a = bits & 1;
+            form.dtype[2] = form.b_is_a ? form.dtype[1] : form.dtype[2];
+            form.aligned = bits & 2;
+            form.wide = bits & 4;
+            program_add(&p, &form);
+        }
+    }
+    program_compile(&p);
+}
+
+/* Every pair of types, as a copy. */
+static void every_cast_compiles(void) {
+    program p = {.kernels = 0};
+    for (unsigned from = 0; from < FERRY_DTYPE_COUNT; from++) {
+        for (unsigned to = 0; to < FERRY_DTYPE_COUNT; to++) {
+            device_form form = contiguous_form(PLAN_COPY, (ferry_dtype)to, (ferry_dtype)from, (ferry_dtype)from);
+            program_add(&p, &form);
+            form = strided_form(PLAN_COPY, (ferry_dtype)to, (ferry_dtype)from, (ferry_dtype)from, 1);
+            program_add(&p, &form);
+        }
+    }
+    program_compile(&p);
+}
+
+static void errors_carry_the_log(void) {
+    nvrtc_request request = {
+        .source = "extern \"C\" __global__ void f() { no_such_thing(); }", .name = "f", .architecture = architecture};
+    code_image image = {NULL, 0};
+    CHECK_STATUS(nvrtc_compile(&request, &image), FERRY_COMPILE);
+    CHECK_THAT(strstr(ferry_error_detail(), "no_such_thing") != NULL, "the log is lost: %s", ferry_error_detail());
+}
+
+/* A device newer than NVRTC gets PTX for the newest that it knows; one older than all is refused. */
+static void unknown_architectures_get_portable_code(void) {
+    nvrtc_request request = {.source = "extern \"C\" __global__ void f() {}", .name = "f", .architecture = 990};
+    code_image image = {NULL, 0};
+    if (CHECK_OK(nvrtc_compile(&request, &image)))
+        CHECK_THAT(image.bytes > 0 && strstr(image.data, ".target sm_") != NULL, "no PTX for an unknown architecture");
+    free(image.data);
+    request.architecture = 10;
+    CHECK_STATUS(nvrtc_compile(&request, &image), FERRY_UNSUPPORTED);
+}
+
+int main(int argc, char **argv) {
+    char description[128];
+    if (argc > 1)
+        architecture = atoi(argv[1]);
+    nvrtc_request probe = {.source = "", .name = "", .architecture = architecture};
+    if (nvrtc_describe(&probe, description, sizeof description) != FERRY_OK)
+        SKIP("%s", ferry_error_detail());
+    fprintf(stderr, "%s\n", description);
+    RUN(errors_carry_the_log);
+    RUN(unknown_architectures_get_portable_code);
+    RUN(every_layout_compiles);
+    RUN(every_cast_compiles);
+    RUN(every_loop_compiles);
+    fprintf(stderr, "%d kernels\n", kernels);
+    return test_finish();
+}
