@@ -28,6 +28,30 @@ static int arena_flags(const ferry_heap *heap, const struct heap_caches *caches,
     return MALLOCX_ARENA((int)(tiny ? heap->tiny : heap->pages).index) | MALLOCX_TCACHE_NONE;
 }
 
+/*
+ * Where extents already exceed the limit by what classes round up, jemalloc could serve from them more than the limit
+ * of live bytes.
+ */
+static bool over_limit(size_t bytes) {
+    if (region_extent_bytes() <= core.limit_bytes || count_live_bytes() + bytes <= core.limit_bytes) {
+        return false;
+    }
+    ferry_error(FERRY_LIMIT, "%zu bytes more would exceed the limit of %zu bytes of managed memory (FERRY_LIMIT)",
+                bytes, core.limit_bytes);
+    return true;
+}
+
+static void *from_arena(size_t class_bytes, int flags) {
+    void *block = over_limit(class_bytes) ? NULL : ferry_je_mallocx(class_bytes, flags);
+    if (block != NULL && region_find(block) == NULL) {
+        /* jemalloc has taken leave of a thread that runs its last destructors, and names no arena but its own. */
+        ferry_je_dallocx(block, MALLOCX_TCACHE_NONE);
+        ferry_error(FERRY_OUT_OF_MEMORY, "no managed memory for a thread that is ending");
+        return NULL;
+    }
+    return block;
+}
+
 /* A block from the thread's stack of its class, or from jemalloc. */
 static inline void *raw(ferry_heap *heap, struct heap_caches *caches, size_t class_bytes, unsigned class_index,
                         int alignment_flags) {
@@ -37,7 +61,7 @@ static inline void *raw(ferry_heap *heap, struct heap_caches *caches, size_t cla
             return block;
         }
     }
-    return ferry_je_mallocx(class_bytes, arena_flags(heap, caches, class_bytes < TINY_BELOW_BYTES) | alignment_flags);
+    return from_arena(class_bytes, arena_flags(heap, caches, class_bytes < TINY_BELOW_BYTES) | alignment_flags);
 }
 
 /* Gives back what is kept for reuse, then lets extents exceed the limit by what size classes round up, as long as live
