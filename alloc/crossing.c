@@ -230,14 +230,22 @@ static int device_of_moves(const struct plan *plan) {
     return 0;
 }
 
-static ferry_status carry_home(const struct plan *plan) {
+static ferry_status carry_home(const struct plan *plan, const ferry_operand *operand) {
     ferry_stream *transfers = NULL;
     if (plan->status != FERRY_OK || plan->nmoves == 0) {
         return plan->status;
     }
     ferry_status status = stream_for_transfers(device_of_moves(plan), &transfers);
     status = status == FERRY_OK ? core.backend->move(plan->moves, plan->nmoves, transfers->native) : status;
-    return status == FERRY_OK ? core.backend->stream_sync(transfers->native) : status;
+    if (status != FERRY_OK) {
+        return status;
+    }
+    status = core.backend->stream_sync(transfers->native);
+    if (status != FERRY_OK && operand->access == FERRY_WRITE) {
+        /* A discard that nobody has waited for must not meet what is written next. */
+        (void)for_each_storage(operand, 1, transfers, stream_issue(transfers), visit_record);
+    }
+    return status;
 }
 
 /* Brings a checked operand home, when its kernels have ended. Lock held. */
@@ -251,7 +259,7 @@ static ferry_status bring_home(const ferry_operand *operand, ferry_policy overri
     }
     struct plan *plan = plan_begin(FERRY_PLACE_HOST);
     plan_operands(plan, operand, 1, override);
-    status = carry_home(plan);
+    status = carry_home(plan, operand);
     if (status != FERRY_OK) {
         plan_undo(plan);
         return status;
