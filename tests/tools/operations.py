@@ -53,13 +53,23 @@ def header(content):
     return content[: 10 + int.from_bytes(content[8:10], "little")]
 
 
-def agrees(content, want):
+def agrees(content, want, exact):
+    """Near NumPy's answer, or near the true one: NumPy 1.24's own sine of a float64 is off by three units."""
     if content == harness.saved(want):
         return True
     got = np.load(io.BytesIO(content))
     if header(content) != header(harness.saved(want)) or got.dtype.kind != "f":
         return False
-    return ulp.distance(got, np.asarray(want)) <= TOLERANCE[got.dtype.itemsize]
+    tolerance = TOLERANCE[got.dtype.itemsize]
+    if ulp.distance(got, np.asarray(want)) <= tolerance:
+        return True
+    with np.errstate(all="ignore"):
+        true = np.asarray(exact()).astype(got.dtype)
+    return ulp.distance(got, true) <= tolerance
+
+
+def in_long_double(name, inputs):
+    return getattr(np, name)(*(x.astype(np.longdouble) for x in inputs))
 
 
 def types_for(name, types):
@@ -78,7 +88,8 @@ def check_operation(tool, generator, name, arity, types):
         with np.errstate(all="ignore"):
             want = getattr(np, name)(*inputs)
         tool.apply(name, *names, "-o", "out.npy")
-        tool.check(agrees(tool.read("out.npy"), want), f"{name} of {layout} {dtype} differs from NumPy's")
+        near = agrees(tool.read("out.npy"), want, lambda: in_long_double(name, inputs))
+        tool.check(near, f"{name} of {layout} {dtype} differs from NumPy's")
         tool.check(sorted(os.listdir(tool.folder)) == sorted(names + ["out.npy"]), f"{name}: stray files")
         tool.clear()
 
