@@ -10,7 +10,8 @@ target_compile_options(ferry_flags INTERFACE
     -ffp-contract=off
     $<$<BOOL:${FERRY_WERROR}>:-Werror>)
 if(FERRY_SANITIZE)
-    target_compile_options(ferry_flags INTERFACE
+    # gcc's instrumentation hides casts from -Wconversion.
+    target_compile_options(ferry_flags INTERFACE -Wno-conversion
         -fsanitize=${FERRY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(ferry_flags INTERFACE -fsanitize=${FERRY_SANITIZE})
 endif()
