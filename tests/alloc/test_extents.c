@@ -97,7 +97,7 @@ static bool random_view(test_random *random, ferry_view *out) {
 
 static void runs_cover_what_elements_touch(void) {
     test_random random = {test_seed(1)};
-    for (int i = 0; i < 2000;) {
+    for (int i = 0; i < 700;) {
         ferry_view view;
         if (random_view(&random, &view)) {
             check_view(&view);

@@ -214,7 +214,7 @@ static void forks_amid_threads(void) {
     for (uintptr_t i = 0; i < 3; i++) {
         REQUIRE(pthread_create(&threads[i], NULL, disturb, (void *)i) == 0);
     }
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 6; i++) {
         in_child(child_frees_and_allocates);
         REQUIRE(pthread_create(&forker, NULL, fork_from_thread, NULL) == 0);
         pthread_join(forker, NULL);

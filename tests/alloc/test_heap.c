@@ -41,7 +41,7 @@ static void blocks_never_overlap(void) {
     ferry_heap *heaps[3] = {NULL, NULL, NULL};
     REQUIRE_OK(ferry_heap_create(NULL, &heaps[1]));
     REQUIRE_OK(ferry_heap_create(&(ferry_heap_options){"third", FERRY_POLICY_NONE}, &heaps[2]));
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < 8000; i++) {
         struct block *block = &blocks[test_random_int(&random, 0, BLOCKS - 1)];
         if (block->at == NULL) {
             block_make(block, heaps[test_random_int(&random, 0, 2)], block_random_bytes(&random), &random);
@@ -160,7 +160,7 @@ static void aligned_blocks_come_and_go(void) {
     enum { BLOCKS = 100 };
     static struct block blocks[BLOCKS];
     test_random random = {seed + 2};
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < 8000; i++) {
         struct block *block = &blocks[test_random_int(&random, 0, BLOCKS - 1)];
         if (block->at != NULL) {
             block_free(block);
