@@ -23,5 +23,5 @@ search() {
 }
 search '(^|[^A-Za-z0-9_.$}])/(work|root|home)/' "a path of somebody's machine"
 search '(pypi|pythonhosted|deb\.debian|archive\.ubuntu|registry\.npm|conda\.anaconda)\.(org|com)' "a package registry's host"
-search '(TO''DO|FIX''ME|X''XX|not implem''ented)' "unfinished"
+search '(TO''DO|FIX''ME|(^|[^X])X''XX([^X]|$)|not implem''ented)' "unfinished"
 exit $status
