@@ -3,6 +3,10 @@
 
 add_library(ferry_cuda INTERFACE)
 set(FERRY_HAVE_CUDA OFF)
+# CMake 3.25's module takes a library for granted that CUDA 13 no longer has.
+if(CMAKE_VERSION VERSION_LESS 3.26 AND NOT TARGET CUDA::nvToolsExt)
+    add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
+endif()
 if(FERRY_CUDA STREQUAL "AUTO")
     find_package(CUDAToolkit 13.0 QUIET)
 elseif(FERRY_CUDA)
