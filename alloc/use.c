@@ -1,3 +1,4 @@
+#include "core.h"
 #include "stream.h"
 
 static bool has_ended(const struct use *use) {
@@ -19,12 +20,12 @@ static struct use *reader_slot(struct storage *storage, const ferry_stream *stre
 
 /*
  * Lets a use stand for another one that it takes the place of: what follows it on its stream, and so its end as others
- * see it, comes after the other's. Mostly the acquire has seen to that; it has not when the other was recorded since. A
- * device that refuses has failed, and has no kernels left.
+ * see it, comes after the other's. Mostly the acquire has seen to that; it has not when the other was recorded since.
+ * When the device refuses, the other is waited for here, and a device that refuses that too has no kernels left.
  */
 static void stand_for(const struct use *use, const struct use *other) {
-    if (!has_ended(other)) {
-        (void)stream_wait_for(use->stream, other->stream, other->until);
+    if (!has_ended(other) && stream_wait_for(use->stream, other->stream, other->until) != FERRY_OK) {
+        (void)core.backend->stream_sync(other->stream->native);
     }
 }
 
