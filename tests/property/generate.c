@@ -36,8 +36,8 @@ static enum step_kind choose_kind(test_random *random, const struct rules *rules
 
 /* Bytes to a few MiB: most of them a few pages, in whole pages half of the time. */
 static size_t choose_bytes(test_random *random) {
-    static const int64_t limits[] = {64,        4095,       5 * 4096,   5 * 4096,   40 * 4096,
-                                     40 * 4096, 200 * 4096, 200 * 4096, 1100 * 4096};
+    static const int64_t limits[] = {64,        4095,      4095,       5 * 4096,   5 * 4096,
+                                     40 * 4096, 40 * 4096, 200 * 4096, 200 * 4096, 1100 * 4096};
     const int64_t limit = limits[test_random_int(random, 0, sizeof limits / sizeof limits[0] - 1)];
     const int64_t bytes = test_random_int(random, 0, limit);
     return (size_t)(bytes > 4096 && test_random_int(random, 0, 1) ? bytes / 4096 * 4096 : bytes);

@@ -13,6 +13,7 @@ enum { SLOTS = 10, STREAMS = 5, HEAPS = 3, OPERANDS = 4, STEPS_MAX = 400 };
 #define STEP_LIST(X)                                                                                                   \
     X(ALLOCATE, 12)                                                                                                    \
     X(FREE, 6)                                                                                                         \
+    X(REPLACE, 6)                                                                                                      \
     X(REALLOCATE, 3)                                                                                                   \
     X(HOST_WRITE, 14)                                                                                                  \
     X(HOST_READ, 10)                                                                                                   \

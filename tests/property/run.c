@@ -111,6 +111,7 @@ static void run_step(struct world *world, const struct step *step) {
         [STEP_HOST_WRITE] = step_host_write, [STEP_HOST_READ] = step_host_read, [STEP_RAW_WRITE] = step_raw,
         [STEP_RAW_READ] = step_raw,          [STEP_LAUNCH] = step_launch,       [STEP_ASSIGN] = step_assign,
         [STEP_PREFETCH] = step_prefetch,     [STEP_HEAP] = step_heap,           [STEP_READERS] = step_readers,
+        [STEP_REPLACE] = step_replace,
     };
     (functions[step->kind] != NULL ? functions[step->kind] : run_other)(world, step);
     if (recorder_recording()->npages > 0 && world->program->rules.accounts) {

@@ -127,6 +127,38 @@ void step_free(struct world *world, const struct step *step) {
     }
 }
 
+/* A kernel that reads part of the slot and is not waited for. */
+static void use_once_more(struct world *world, const struct step *step) {
+    struct step last = *step;
+    last.noperands = 2;
+    last.operands[0] = (struct operand_pick){step->slot, FERRY_READ, step->operands[0].recipe};
+    last.operands[1].access = FERRY_WRITE;
+    if (last.operands[1].slot != step->slot) {
+        step_launch(world, &last);
+        slot_forget_use(&world->slots[step->slot]);
+        slot_forget_use(&world->slots[last.operands[1].slot]);
+    }
+}
+
+/* A temporary that makes way for the next one of its size, while kernels may still use it; the host fills the new one.
+ */
+void step_replace(struct world *world, const struct step *step) {
+    struct slot *slot = &world->slots[step->slot];
+    struct step next = *step;
+    if (!slot->live) {
+        return;
+    }
+    use_once_more(world, step);
+    next.bytes = slot->bytes;
+    next.heap = slot->heap;
+    next.allocation = step->random % 3 == 0 ? ALLOCATION_CALLOC : ALLOCATION_MALLOC;
+    next.kind = STEP_RAW_WRITE;
+    step_free(world, &next);
+    step_allocate(world, &next);
+    slot_forget_use(slot);
+    step_raw(world, &next);
+}
+
 /* The old slot is kept aside until the moves, which name pages of both, are accounted for. */
 static void account_realloc(struct world *world, struct slot *old, struct slot *moved, size_t kept) {
     const ferry_view from = bytes_view(world, old->block, kept), to = bytes_view(world, moved->block, kept);

@@ -240,20 +240,33 @@ void step_launch(struct world *world, const struct step *step) {
     account_step(world, DEVICE_SIDE, ferry_stream_device(world->streams[step->stream]));
 }
 
-/* One storage read on every stream at once, more of them than the library keeps apart. */
-void step_readers(struct world *world, const struct step *step) {
-    for (int i = 0; i < STREAMS; i++) {
-        struct step one = *step;
-        one.stream = i;
-        one.noperands = 2;
-        one.operands[0].access = FERRY_READ;
-        one.operands[1] = (struct operand_pick){SLOTS - 1 - i, FERRY_WRITE, step->random + (uint64_t)i};
-        if (one.operands[0].slot != one.operands[1].slot) {
-            step_launch(world, &one);
-        }
-        slot_forget_use(&world->slots[one.operands[0].slot]);
-        slot_forget_use(&world->slots[one.operands[1].slot]);
+static void launch_and_forget(struct world *world, const struct step *step) {
+    step_launch(world, step);
+    for (int i = 0; i < SLOTS; i++) {
+        slot_forget_use(&world->slots[i]);
     }
+}
+
+/* One storage read on every stream at once, more of them than the library keeps apart; then somebody writes it. */
+void step_readers(struct world *world, const struct step *step) {
+    struct step one = *step;
+    one.operands[0].access = FERRY_READ;
+    one.noperands = 2;
+    for (int i = 0; i < STREAMS; i++) {
+        one.stream = i;
+        one.slot = SLOTS - 1 - i;
+        one.bytes = (size_t)(1 + i) * 3000;
+        one.operands[1] = (struct operand_pick){one.slot, FERRY_WRITE, step->random + (uint64_t)i};
+        step_allocate(world, &one);
+        slot_forget_use(&world->slots[one.slot]);
+        if (one.operands[0].slot != one.slot) {
+            launch_and_forget(world, &one);
+        }
+    }
+    one = *step;
+    one.noperands = 1;
+    one.operands[0].access = FERRY_WRITE;
+    launch_and_forget(world, &one);
 }
 
 /* New values for every element, in the array and in its shadow. */

@@ -89,6 +89,7 @@ void account_places(const struct world *world, struct slot *slot, uint64_t recip
 /* steps_memory.c, steps_use.c */
 void step_allocate(struct world *world, const struct step *step);
 void step_free(struct world *world, const struct step *step);
+void step_replace(struct world *world, const struct step *step);
 void step_reallocate(struct world *world, const struct step *step);
 void step_heap(struct world *world, const struct step *step);
 void step_host_write(struct world *world, const struct step *step);
