@@ -206,19 +206,30 @@ template <int rank> struct wide_geometry {
     typedef int64_t index;
 };
 
-/* An element at any alignment. */
-template <class S> struct __attribute__((packed)) loose { S element; };
+/* An element at any alignment goes byte by byte: the device faults on anything wider that is not aligned to its size.
+ */
 template <class S, bool aligned> FERRY_MATH S load(const char *at) {
-    if constexpr (aligned)
+    if constexpr (aligned) {
         return *(const S *)at;
-    else
-        return ((const loose<S> *)at)->element;
+    } else {
+        union bytes {
+            char byte[sizeof(S)];
+            S element;
+        } loaded;
+#pragma unroll
+        for (int i = 0; i < (int)sizeof(S); i++)
+            loaded.byte[i] = at[i];
+        return loaded.element;
+    }
 }
 template <class S, bool aligned> FERRY_MATH void store(char *at, S element) {
-    if constexpr (aligned)
+    if constexpr (aligned) {
         *(S *)at = element;
-    else
-        ((loose<S> *)at)->element = element;
+    } else {
+#pragma unroll
+        for (int i = 0; i < (int)sizeof(S); i++)
+            at[i] = ((const char *)&element)[i];
+    }
 }
 
 template <class Op, int rank, bool aligned, bool b_is_a, class Geometry>

@@ -9,19 +9,36 @@ typedef unsigned int uint32_t;
 typedef long long int64_t;
 typedef unsigned long long uint64_t;
 
+/* The device's own conversions give one NaN for all; here, as on the host, a NaN keeps its sign and what fits of its
+ * payload. */
 static __device__ __forceinline__ float float_of_half(uint16_t bits) {
+    if ((bits & 0x7fff) > 0x7c00)
+        return __uint_as_float((bits & 0x8000u) << 16 | 0x7f800000u | (bits & 0x3ffu) << 13);
     float value;
     asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
     return value;
 }
 
+/* From a NaN's upper half: its sign, and the ten leading bits of its payload, which must not become an infinity's. */
+static __device__ __forceinline__ uint16_t half_of_nan(uint32_t sign, uint32_t payload) {
+    return (uint16_t)(sign << 15 | 0x7c00u | (payload == 0 ? 1 : payload));
+}
+
 static __device__ __forceinline__ uint16_t half_of_float(float value) {
+    if (value != value) {
+        const uint32_t word = __float_as_uint(value);
+        return half_of_nan(word >> 31, word >> 13 & 0x3ff);
+    }
     uint16_t bits;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
     return bits;
 }
 
 static __device__ __forceinline__ uint16_t half_of_double(double value) {
+    if (value != value) {
+        const uint32_t word = (uint32_t)__double2hiint(value);
+        return half_of_nan(word >> 31, word >> 10 & 0x3ff);
+    }
     uint16_t bits;
     asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(value));
     return bits;
