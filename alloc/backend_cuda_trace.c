@@ -202,6 +202,19 @@ static ferry_status enable(void) {
     return status;
 }
 
+/*
+ * CUPTI begins to listen with the first managed allocation after it was enabled; what was allocated before is then
+ * heard too. So one is made.
+ */
+static ferry_status begin_listening(void) {
+    void *block = NULL;
+    ferry_status status =
+        cuda_check(cudaMallocManaged(&block, FERRY_BLOCK_BYTES, cudaMemAttachGlobal), "cudaMallocManaged");
+    if (!status)
+        status = cuda_check(cudaFree(block), "cudaFree");
+    return status;
+}
+
 static void clear_totals(void) {
     atomic_uint_least64_t *const all[] = {
         &totals.to_device,          &totals.to_host,         &totals.prefetched_to_device,
@@ -221,7 +234,7 @@ static ferry_status start(void) {
     if ((status = check(cupti.cuptiSubscribe(&subscriber, ignore_callback, NULL), FERRY_UNSUPPORTED, "cuptiSubscribe")))
         return status;
     clear_totals();
-    if ((status = enable())) {
+    if ((status = enable()) || (status = begin_listening())) {
         cupti.cuptiUnsubscribe(subscriber);
         return status;
     }
