@@ -32,7 +32,10 @@ void slot_open(struct world *world, struct slot *slot, void *block, size_t bytes
     slot->past = zeroed(slot->pages, sizeof *slot->past);
     slot->use = zeroed(slot->pages, sizeof *slot->use);
     for (size_t i = 0; i < slot->pages; i++) {
-        slot->past[i].raw = backend_sim_page_place(slot->block + i * FERRY_PAGE_BYTES) == FERRY_PLACE_HOST;
+        /* What the former owner left counts as written where it lies. */
+        const ferry_place place = backend_sim_page_place(slot->block + i * FERRY_PAGE_BYTES);
+        slot->past[i].raw = place == FERRY_PLACE_HOST;
+        slot->past[i].owner = place >= 0 ? DEVICE_SIDE : place == FERRY_PLACE_HOST ? HOST_SIDE : NOBODY;
     }
 }
 

@@ -215,7 +215,6 @@ void step_heap(struct world *world, const struct step *step) {
             free_slot(slot);
         } else if (slot->live && slot->heap == step->heap) {
             slot_close(slot);
-            world->abandoned = true;
         }
     }
     ferry_heap_destroy(world->heaps[step->heap]);

@@ -50,7 +50,7 @@ struct world {
     backend_measure truth_from; /* the simulator's counts at the latest reset */
     backend_measure traced_from;
     bool tracing;
-    bool abandoned;           /* a heap was destroyed with storages alive */
+    bool relaxed;             /* reading by turns has begun after all */
     uint64_t redundant_bytes; /* what the account must say, since the reset */
 };
 
