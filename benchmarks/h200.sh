@@ -114,7 +114,7 @@ each_program() {
 
 gpu_tests() {
     if made_here; then
-        ctest --test-dir "$build" -L gpu -j 6 --output-on-failure --no-tests=error
+        ctest --test-dir "$build" -L gpu -j 12 --output-on-failure --no-tests=error
     else
         each_program timeout 60 bash -c
     fi
@@ -150,9 +150,9 @@ foundation() {
 nvidia-smi --query-gpu=name,driver_version,memory.free --format=csv,noheader || echo "no nvidia-smi"
 find_libraries
 step build 200 make_build
-step gpu-tests 260 gpu_tests
 step foundation 60 foundation
 step sanitizer 150 sanitize
+step gpu-tests 380 gpu_tests
 step numpy 120 against_numpy
 
 printf '\n== summary, %d s\n' "$SECONDS"
