@@ -23,6 +23,7 @@ class Tool:
 
     def __init__(self, program, folder, seed):
         self.program, self.folder, self.seed = os.path.abspath(program), folder, seed
+        self.on_device = os.environ.get("FERRY_BACKEND") == "cuda"
         self.failures = self.checks = 0
 
     def path(self, name):
