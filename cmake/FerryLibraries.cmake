@@ -26,6 +26,8 @@ target_link_libraries(ferry PRIVATE
     $<BUILD_INTERFACE:ferry_flags> $<BUILD_INTERFACE:ferry_jemalloc> $<BUILD_INTERFACE:ferry_cuda>
     ${ferry_system_libraries})
 target_link_options(ferry PRIVATE -Wl,--version-script=${export_map} -Wl,--exclude-libs,ALL)
+# Threads of the library's own, and what the ends of others call, outlive a dlclose.
+target_link_options(ferry PRIVATE -Wl,-z,nodelete)
 if(NOT FERRY_SANITIZE)
     target_link_options(ferry PRIVATE -Wl,--no-undefined)
 endif()

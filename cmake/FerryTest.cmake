@@ -7,6 +7,7 @@
 # include path; or a command. Exit status 77 means skipped. LABELS defaults to unit.
 # NUMPY: FERRY_PYTHON in the environment names an interpreter with NumPy; without one the test is skipped. Adds the
 # label numpy.
+# TIMEOUT: 300 without it; four times as long in sanitizer builds.
 # SERIAL: nothing else runs at the same time.
 
 # The first of these that imports NumPy.
@@ -62,6 +63,9 @@ function(ferry_test)
     endif()
     if(NOT TEST_TIMEOUT)
         set(TEST_TIMEOUT 300)
+    endif()
+    if(FERRY_SANITIZE)
+        math(EXPR TEST_TIMEOUT "4 * ${TEST_TIMEOUT}")
     endif()
     if(TEST_NUMPY AND NOT FERRY_PYTHON)
         add_test(NAME ${TEST_NAME} COMMAND sh -c "echo 'no Python with NumPy'; exit 77")
