@@ -7,6 +7,15 @@ static bool belongs_on_device(const ferry_view *dst, const ferry_view *src) {
            ferry_view_place(src) >= 0 && !ferry_view_self_overlap(dst);
 }
 
+/* Drops leading axes of one element that dst does not have, which an assignment takes and an operation does not. */
+static ferry_status drop_extra_axes(const ferry_view *src, int ndim, ferry_view *out) {
+    static const int64_t zeros[FERRY_MAX_DIMS];
+    int extra = 0;
+    while (src->ndim - extra > ndim && src->shape[extra] == 1)
+        extra++;
+    return ferry_view_index(src, extra, zeros, out);
+}
+
 ferry_status ferry_assign(const ferry_view *dst, const ferry_view *src, ferry_stream *stream) {
     ferry_status status = elementwise_check_view(dst, "the destination");
     if (status == FERRY_OK)
@@ -18,5 +27,10 @@ ferry_status ferry_assign(const ferry_view *dst, const ferry_view *src, ferry_st
     if (!ferry_dtype_can_cast(src->dtype, dst->dtype, FERRY_CAST_SAME_KIND))
         return ferry_error(FERRY_CAST, "%s does not cast to %s by the same-kind rule", ferry_dtype_name(src->dtype),
                            ferry_dtype_name(dst->dtype));
-    return elementwise_run(PLAN_COPY, NULL, &src, 1, dst, stream);
+    ferry_view stripped;
+    status = drop_extra_axes(src, dst->ndim, &stripped);
+    if (status != FERRY_OK)
+        return status;
+    const ferry_view *input = &stripped;
+    return elementwise_run(PLAN_COPY, NULL, &input, 1, dst, stream);
 }

@@ -101,6 +101,27 @@ static void overlap_on_the_device(void) {
     ferry_array_release(&array);
 }
 
+/* NumPy's assignment drops leading axes of one element, wherever the bytes are. */
+static void extra_axes_of_one_on_the_device(void) {
+    ferry_array array = counting(), other = counting();
+    to_device(&array);
+    const int64_t shape[] = {1, 1, N};
+    ferry_view row;
+    REQUIRE_OK(ferry_view_reshape(&array.view, 3, shape, &row));
+    ferry_view reversed = slice(&other, FERRY_SLICE_NONE, FERRY_SLICE_NONE, -1);
+    CHECK_OK(ferry_assign(&reversed, &row, NULL));
+    CHECK_INT(ferry_view_place(&other.view), 0);
+    REQUIRE_OK(ferry_host_acquire(&other.view, FERRY_READ));
+    check_run(&other.view, N - 1, -1);
+
+    const int64_t two_rows[] = {2, N / 2};
+    REQUIRE_OK(ferry_view_reshape(&array.view, 2, two_rows, &row));
+    to_device(&array);
+    CHECK_STATUS(ferry_assign(&reversed, &row, NULL), FERRY_SHAPE);
+    ferry_array_release(&array);
+    ferry_array_release(&other);
+}
+
 static void printing_brings_home_what_it_shows(void) {
     ferry_array array;
     const int64_t shape[] = {4000, 3000};
@@ -124,6 +145,7 @@ int main(void) {
     RUN(elements_between_the_assigned_ones_stay);
     RUN(a_scalar_into_every_third);
     RUN(overlap_on_the_device);
+    RUN(extra_axes_of_one_on_the_device);
     RUN(printing_brings_home_what_it_shows);
     return test_finish();
 }
