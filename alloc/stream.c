@@ -81,23 +81,6 @@ ferry_status ferry_stream_wrap(int device, void *native, ferry_stream **out) {
     return create(device, native, true, out);
 }
 
-void ferry_stream_destroy(ferry_stream *stream) {
-    if (stream == NULL || core_forked()) {
-        return;
-    }
-    movement_lock();
-    (void)stream_wait_on_host(stream, stream->issued);
-    while (stream->waiters > 0) {
-        pthread_cond_wait(&no_waiters, &lock);
-    }
-    atomic_store(&stream->finished, stream->issued);
-    core.backend->event_destroy(stream->event);
-    core.backend->stream_destroy(stream->native);
-    stream->event = NULL;
-    stream->native = NULL;
-    movement_unlock();
-}
-
 static ferry_status own_stream(int device, bool transfers, ferry_stream **out) {
     if (own_streams == NULL) {
         own_streams = calloc((size_t)core.devices, sizeof *own_streams);
@@ -200,6 +183,23 @@ static ferry_status sync_native(ferry_stream *stream) {
         note_finished(stream, issued);
     }
     return status;
+}
+
+void ferry_stream_destroy(ferry_stream *stream) {
+    if (stream == NULL || core_forked()) {
+        return;
+    }
+    movement_lock();
+    (void)sync_native(stream);
+    while (stream->waiters > 0) {
+        pthread_cond_wait(&no_waiters, &lock);
+    }
+    atomic_store(&stream->finished, stream->issued);
+    core.backend->event_destroy(stream->event);
+    core.backend->stream_destroy(stream->native);
+    stream->event = NULL;
+    stream->native = NULL;
+    movement_unlock();
 }
 
 ferry_status stream_wait_on_host(ferry_stream *stream, uint64_t until) {

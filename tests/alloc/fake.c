@@ -168,17 +168,9 @@ static ferry_status fake_stream_wrap(int device, void *native, backend_stream **
     return fake_stream_create(device, out);
 }
 
-/* Lock held. */
-static void finish(backend_stream *stream) {
-    for (int i = 0; i < FAKE_STREAMS; i++) {
-        const uint64_t until = i == stream->index ? stream->queued : stream->clock[i];
-        slots[i].done = slots[i].done < until ? until : slots[i].done;
-    }
-}
-
+/* Does not wait, as CUDA does not. */
 static void fake_stream_destroy(backend_stream *stream) {
     enter();
-    finish(stream);
     taken[stream->index] = false;
     leave();
 }
@@ -186,6 +178,14 @@ static void fake_stream_destroy(backend_stream *stream) {
 static void *fake_stream_native(backend_stream *stream) {
     atomic_fetch_add(&calls, 1);
     return stream;
+}
+
+/* Lock held. */
+static void finish(backend_stream *stream) {
+    for (int i = 0; i < FAKE_STREAMS; i++) {
+        const uint64_t until = i == stream->index ? stream->queued : stream->clock[i];
+        slots[i].done = slots[i].done < until ? until : slots[i].done;
+    }
 }
 
 static ferry_status fake_stream_sync(backend_stream *stream) {

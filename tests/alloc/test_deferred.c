@@ -236,6 +236,15 @@ static void stream_goes_before_its_arrays(void) {
     CHECK_UINT(frees_now(), frees + 1);
 }
 
+/* Work that nobody completed has no number, and is the stream's all the same. */
+static void stream_waits_for_work_without_a_number(void) {
+    ferry_stream *stream = NULL;
+    REQUIRE_OK(ferry_stream_create(0, &stream));
+    const struct fake_work work = fake_launch(stream);
+    ferry_stream_destroy(stream);
+    CHECK(fake_ended(&work));
+}
+
 int main(void) {
     core_use_backend(fake_backend());
     REQUIRE_OK(ferry_stream_create(0, &streams[0]));
@@ -250,5 +259,6 @@ int main(void) {
     RUN(free_keeps_errno);
     RUN(heap_goes_with_its_waiting_frees);
     RUN(stream_goes_before_its_arrays);
+    RUN(stream_waits_for_work_without_a_number);
     return test_finish();
 }
