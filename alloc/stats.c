@@ -12,8 +12,12 @@ struct counters counters;
 static _Atomic size_t large_live_bytes, small_live_bytes; /* the second as of the last look */
 static bool tracing;                                      /* movement lock */
 
-/* What the monotonic counts of threads were at the last reset. */
-static _Atomic uint64_t allocations_before, frees_before;
+/* What monotonic figures that are kept elsewhere were at the last reset. */
+static _Atomic uint64_t allocations_before, frees_before, modelled_before_ns;
+
+static uint64_t modelled_now_ns(void) {
+    return !core_forked() && strcmp(core.backend->name, "sim") == 0 ? core.backend->now_ns() : 0;
+}
 
 static void raise_peak(uint64_t live_bytes) {
     uint64_t peak = atomic_load_explicit(&counters.peak_bytes, memory_order_relaxed);
@@ -76,7 +80,7 @@ ferry_status ferry_stats_get(ferry_stats *out) {
         *out = stats;
         return FERRY_OK;
     }
-    stats.modelled_ns = strcmp(core.backend->name, "sim") == 0 ? core.backend->now_ns() : 0;
+    stats.modelled_ns = modelled_now_ns() - modelled_before_ns;
     movement_lock();
     backend_measure measure;
     const ferry_status status = tracing ? core.backend->trace_read(&measure) : FERRY_OK;
@@ -104,6 +108,7 @@ ferry_status ferry_stats_reset(void) {
     thread_counts_sum(&allocations, &frees, &small);
     atomic_store_explicit(&allocations_before, allocations, memory_order_relaxed);
     atomic_store_explicit(&frees_before, frees, memory_order_relaxed);
+    atomic_store_explicit(&modelled_before_ns, modelled_now_ns(), memory_order_relaxed);
     count_live_bytes();
     return FERRY_OK;
 }

@@ -327,6 +327,7 @@ static void redundant_crossings_are_counted(void) {
     CHECK_UINT(stats.redundant_bytes, 0);
     CHECK_UINT(stats.bytes_to_device, 0);
     CHECK_UINT(stats.launches, 0);
+    CHECK_UINT(stats.modelled_ns, 0);
     CHECK(stats.live_bytes > 0 && stats.peak_bytes == stats.live_bytes);
     ferry_free(x.data);
 }
