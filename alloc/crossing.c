@@ -14,14 +14,19 @@ static void bounds_of(const ferry_view *view, char **low, char **high) {
     extents_bounds(&extents, low, high);
 }
 
+/* Whether a view that begins in the place and ends at `high` leaves it. Tiny storages share pages: there the region
+ * bounds it. */
+static bool reaches_beyond(const struct storage_place *place, const char *high) {
+    return place->region->tiny ? region_find(high - 1) != place->region : high > place->base + place->bytes;
+}
+
 /* Finds the storage that a view of some elements lies in. */
 static ferry_status find_storage(const ferry_view *view, const char *low, const char *high,
                                  struct storage_place *place) {
     if (!storage_find(low, place)) {
         return ferry_error(FERRY_INVALID_ARGUMENT, "the view at %p does not lie in ferry's memory", view->data);
     }
-    const bool shares_pages = place->region->tiny;
-    if (shares_pages ? region_find(high - 1) != place->region : high > place->base + place->bytes) {
+    if (reaches_beyond(place, high)) {
         return ferry_error(FERRY_INVALID_ARGUMENT, "the view at %p reaches beyond its block of %zu bytes", view->data,
                            place->bytes);
     }
@@ -327,7 +332,7 @@ ferry_place ferry_view_place(const ferry_view *view) {
     struct storage_place place;
     char *low, *high;
     bounds_of(view, &low, &high);
-    if (low == NULL || !storage_find(low, &place)) {
+    if (low == NULL || !storage_find(low, &place) || reaches_beyond(&place, high)) {
         return FERRY_PLACE_HOST;
     }
     ferry_place found = FERRY_PLACE_MIXED;

@@ -378,6 +378,9 @@ static void bad_operands_move_nothing(void) {
     CHECK_OK(ferry_complete(NULL, 0, NULL));
     ferry_view freed = x;
     CHECK_OK(ferry_sync(NULL));
+    ferry_view endless = x;
+    endless.shape[0] = (int64_t)1 << 40;
+    CHECK_INT(ferry_view_place(&endless), FERRY_PLACE_HOST);
     ferry_free(x.data);
     operands[0].view = &freed;
     CHECK_STATUS(ferry_acquire(operands, 1, NULL), FERRY_INVALID_ARGUMENT);
