@@ -1,6 +1,7 @@
 /*
  * dlopen_library LIBRARY: opens the shared library at run time, as Python does, from the main thread and with
- * another thread already running, and uses it. Thread-local storage of the wrong kind makes this fail.
+ * another thread already running, uses it, and closes it before that thread ends. Thread-local storage of the wrong
+ * kind makes this fail, and so does a library that goes while threads still run through it.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -12,7 +13,7 @@ typedef void (*free_function)(void *);
 
 static malloc_function library_malloc;
 static free_function library_free;
-static pthread_barrier_t opened;
+static pthread_barrier_t opened, used, closed;
 
 /* ISO C has no conversion from an object pointer to a function pointer; POSIX gives the bytes that meaning. */
 static void find(void *library, const char *name, void *function, size_t bytes) {
@@ -32,6 +33,8 @@ static int use_library(void) {
 static void *run_thread(void *failed) {
     pthread_barrier_wait(&opened);
     *(int *)failed = use_library();
+    pthread_barrier_wait(&used);
+    pthread_barrier_wait(&closed);
     return NULL;
 }
 
@@ -41,6 +44,8 @@ int main(int argc, char **argv) {
     if (argc != 2)
         return 2;
     pthread_barrier_init(&opened, NULL, 2);
+    pthread_barrier_init(&used, NULL, 2);
+    pthread_barrier_init(&closed, NULL, 2);
     pthread_create(&thread, NULL, run_thread, &thread_failed);
     void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
     if (!library) {
@@ -51,6 +56,9 @@ int main(int argc, char **argv) {
     find(library, "ferry_free", &library_free, sizeof library_free);
     pthread_barrier_wait(&opened);
     int failed = use_library();
+    pthread_barrier_wait(&used);
+    dlclose(library);
+    pthread_barrier_wait(&closed);
     pthread_join(thread, NULL);
     if (failed || thread_failed)
         fprintf(stderr, "ferry_malloc failed in the opened library\n");
