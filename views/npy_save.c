@@ -122,10 +122,11 @@ static ferry_status gather_row(gather *g, const char *data, int64_t n, int64_t s
 /* Steps the index of the leading `ndim` axes in C order and moves `data` along; false after the last. */
 static bool next_row(const ferry_view *view, int ndim, int64_t *index, const char **data) {
     for (int axis = ndim - 1; axis >= 0; axis--) {
-        *data += view->strides[axis];
-        if (++index[axis] < view->shape[axis])
+        if (++index[axis] < view->shape[axis]) {
+            *data += view->strides[axis];
             return true;
-        *data -= view->shape[axis] * view->strides[axis];
+        }
+        *data -= (view->shape[axis] - 1) * view->strides[axis];
         index[axis] = 0;
     }
     return false;

@@ -19,7 +19,7 @@ static int64_t magnitude(int64_t stride) {
 /* Adds the sum above. */
 static void add_bytes(diophantine *equation, const ferry_view *view) {
     for (int i = 0; i < view->ndim; ++i) {
-        if (view->strides[i] != 0) {
+        if (view->shape[i] > 1 && view->strides[i] != 0) {
             diophantine_add(equation, magnitude(view->strides[i]), view->shape[i] - 1);
         }
     }
