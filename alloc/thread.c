@@ -76,9 +76,9 @@ struct thread *thread_make(void) {
 void thread_forget_region(const struct region *region) {
     thread_list_lock();
     for (struct thread *thread = threads; thread != NULL; thread = thread->next) {
+        /* No bytes, no region: that alone is right also when the thread turns to another region meanwhile. */
         if (atomic_load_explicit(&thread->last_region, memory_order_relaxed) == region) {
             atomic_store_explicit(&thread->last_bytes, 0, memory_order_relaxed);
-            atomic_store_explicit(&thread->last_region, NULL, memory_order_relaxed);
         }
     }
     thread_list_unlock();
