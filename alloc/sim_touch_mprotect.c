@@ -15,14 +15,18 @@ static pid_t owner; /* regions are not inherited: in a forked child a touch is a
 /* As if the previous handler had been called by the kernel: with its own mask, and gone afterwards if it asked for
  * that. */
 static void call_previous(int number, siginfo_t *info, void *context) {
-    sigset_t mask = ((ucontext_t *)context)->uc_sigmask;
-    if (!(previous.sa_flags & SA_NODEFER))
+    struct sigaction called = previous;
+    sigset_t mask;
+    sigorset(&mask, &((ucontext_t *)context)->uc_sigmask, &called.sa_mask);
+    if (!(called.sa_flags & SA_NODEFER))
         sigaddset(&mask, number);
+    if (called.sa_flags & (int)SA_RESETHAND)
+        previous = (struct sigaction){.sa_handler = SIG_DFL};
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
-    if (previous.sa_flags & SA_SIGINFO)
-        previous.sa_sigaction(number, info, context);
+    if (called.sa_flags & SA_SIGINFO)
+        called.sa_sigaction(number, info, context);
     else
-        previous.sa_handler(number);
+        called.sa_handler(number);
 }
 
 static bool has_handler(void) {
@@ -34,10 +38,13 @@ static void pass_on(int number, siginfo_t *info, void *context) {
         call_previous(number, info, context);
         return;
     }
+    bool sent = info->si_code <= 0;
+    if (sent && previous.sa_handler == SIG_IGN)
+        return;
     /* The access is repeated after the return and kills the process; a signal that somebody sent has to be sent again.
      */
     signal(number, SIG_DFL);
-    if (info->si_code <= 0)
+    if (sent)
         raise(number);
 }
 

@@ -131,6 +131,34 @@ static void earlier_handlers_are_called(void) {
     }
 }
 
+static volatile sig_atomic_t blocked;
+
+static void note_blocked(int number) {
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    blocked = sigismember(&mask, SIGUSR1) && !sigismember(&mask, SIGUSR2) && sigismember(&mask, number);
+}
+
+/* The second fault finds the handler gone. */
+static void earlier_handler_serves_once(void) {
+    struct sigaction action = {.sa_handler = note_blocked, .sa_flags = (int)SA_RESETHAND};
+    sigaddset(&action.sa_mask, SIGUSR1);
+    sigaction(SIGSEGV, &action, NULL);
+    setenv("FERRY_SIM_TOUCH", "mprotect", 1);
+    machine_open("sim");
+    raise(SIGSEGV);
+    if (!CHECK_INT(blocked, 1))
+        _exit(1);
+    *(volatile char *)forbidden_page() = 1;
+}
+
+static void ignored_signals_stay_ignored(void) {
+    signal(SIGSEGV, SIG_IGN);
+    setenv("FERRY_SIM_TOUCH", "mprotect", 1);
+    machine_open("sim");
+    raise(SIGSEGV);
+}
+
 static void touch_forbidden(void) {
     signal(SIGSEGV, SIG_DFL);
     setenv("FERRY_SIM_TOUCH", "mprotect", 1);
@@ -161,6 +189,8 @@ static int alone(void (*function)(void)) {
 int main(void) {
     CHECK_INT(alone(nonsense_is_refused_with_a_reason), 0);
     CHECK_INT(alone(earlier_handlers_are_called), 0);
+    CHECK_INT(WTERMSIG(alone(earlier_handler_serves_once)), SIGSEGV);
+    CHECK_INT(alone(ignored_signals_stay_ignored), 0);
     CHECK_INT(WTERMSIG(alone(touch_forbidden)), SIGSEGV);
     CHECK_INT(WTERMSIG(alone(be_sent_a_signal)), SIGSEGV);
     CHECK_INT(sim_child(the_default_is_an_h200, &test_failures, ""), 0);
