@@ -7,7 +7,6 @@
 #include "kernel_table.h"
 
 #define DEVICES_REMEMBERED 64
-#define BUCKETS 256
 
 ferry_status device_architecture(int device, int *out) {
     static atomic_int remembered[DEVICES_REMEMBERED];
