@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,6 +30,28 @@ static bool fits(int length) {
     return length >= 0 && length < PATH_MAX;
 }
 
+/* The folder's real name; false when there is none. */
+static bool real_folder(const char *path, char *real) {
+    char folder[PATH_MAX];
+    int length = folder_length(path);
+    snprintf(folder, sizeof folder, "%.*s", length ? length : 1, length ? path : ".");
+    return realpath(folder, real) != NULL;
+}
+
+static bool lies_in_proc(const char *path) {
+    char folder[PATH_MAX];
+    return real_folder(path, folder) && strncmp(folder, "/proc/", 6) == 0;
+}
+
+/* The descriptor of this process that a link in /proc stands for, -1 when it stands for something else. */
+static int own_descriptor(const char *link) {
+    char folder[PATH_MAX], own[PATH_MAX];
+    const char *number = link + folder_length(link);
+    if (!real_folder(link, folder) || realpath("/proc/self/fd", own) == NULL || strcmp(folder, own) != 0)
+        return -1;
+    return strspn(number, "0123456789") == strlen(number) ? atoi(number) : -1;
+}
+
 /*
  * Follows the last component's symbolic links, also to a target that does not exist yet. A link inside /proc (as
  * /dev/stdout leads to) stands for an open file and is not to be replaced: *direct.
@@ -43,7 +66,7 @@ static int follow_links(const char *path, char *target, bool *direct) {
         if (length < 0)
             return 0;
         link[length] = '\0';
-        if (strncmp(target, "/proc/", 6) == 0) {
+        if (lies_in_proc(target)) {
             *direct = true;
             return 0;
         }
@@ -112,9 +135,11 @@ static int give_name(replacement *r) {
     return reason;
 }
 
+/* What the process has open is written on from where it is: to open it anew would empty a file that is appended to. */
 static ferry_status begin_direct(replacement *r) {
+    int descriptor = own_descriptor(r->target);
     r->direct = true;
-    r->fd = open(r->path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    r->fd = descriptor >= 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, 0) : open(r->path, O_WRONLY | O_TRUNC | O_CLOEXEC);
     return r->fd >= 0 ? FERRY_OK : write_failed(r->path, errno);
 }
 

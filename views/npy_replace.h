@@ -12,7 +12,7 @@ typedef struct replacement {
     char target[PATH_MAX];    /* behind all symbolic links */
     char temporary[PATH_MAX]; /* beside the target; "" while the file has no name */
     int fd;                   /* write here */
-    bool direct;              /* not a regular file (a pipe, a device): written in place */
+    bool direct;              /* not a regular file (a pipe, a device) or open already: written in place */
 } replacement;
 
 /*

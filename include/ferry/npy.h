@@ -37,8 +37,8 @@ FERRY_API ferry_status ferry_npy_load_progress(ferry_heap *heap, const char *pat
 /*
  * Writes any view in native byte order: version 1.0 (2.0 when the header needs it), Fortran order when the view is
  * Fortran- and not C-contiguous. Acquires the view for reading on the host. The file appears whole under its name or
- * not at all: it is written beside it and renamed (a path that is not a regular file, such as /dev/stdout, is written
- * directly). FERRY_IO.
+ * not at all: it is written beside it and renamed. A path that is not a regular file is written directly, and so is one
+ * that stands for a descriptor, such as /dev/stdout: from where the descriptor is. FERRY_IO.
  */
 FERRY_API ferry_status ferry_npy_save(const char *path, const ferry_view *view);
 FERRY_API ferry_status ferry_npy_save_progress(const char *path, const ferry_view *view,

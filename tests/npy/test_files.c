@@ -114,6 +114,32 @@ static void no_space(void) {
     ferry_array_release(&small);
 }
 
+/* As a shell's >> leaves it: what stands there stays, under every name that the descriptor has. */
+static void open_files_are_written_on(void) {
+    static const char *const names[] = {"/proc/self/fd/%d", "/dev/fd/%d", "link"};
+    ferry_array array = counted(10);
+    int fd = open("log", O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+    int standard_output = dup(STDOUT_FILENO);
+    REQUIRE(fd >= 0 && write(fd, "before", 6) == 6);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[32];
+        snprintf(path, sizeof path, names[i], fd);
+        if (i == 2)
+            REQUIRE(symlink("/dev/stdout", "link") == 0 && dup2(fd, STDOUT_FILENO) == STDOUT_FILENO);
+        CHECK_OK(ferry_npy_save(path, &array.view));
+        CHECK_INT(lseek(fd, 0, SEEK_END), 6 + (int64_t)(i + 1) * (128 + 40));
+    }
+    char text[7] = "";
+    int reader = open("log", O_RDONLY | O_CLOEXEC);
+    CHECK(read(reader, text, 6) == 6 && strcmp(text, "before") == 0);
+    close(reader);
+    close(fd);
+    CHECK(standard_output >= 0 && dup2(standard_output, STDOUT_FILENO) == STDOUT_FILENO);
+    close(standard_output);
+    CHECK_INT(count_entries(), 2);
+    ferry_array_release(&array);
+}
+
 static void bad_targets(void) {
     ferry_array array = counted(10);
     CHECK_STATUS(ferry_npy_save(".", &array.view), FERRY_IO);
@@ -244,6 +270,7 @@ int main(void) {
     run(round_trip, "round_trip");
     run(modes_and_links, "modes_and_links");
     run(no_space, "no_space");
+    run(open_files_are_written_on, "open_files_are_written_on");
     run(bad_targets, "bad_targets");
     run(bad_sources, "bad_sources");
     run(pipes, "pipes");
