@@ -1,7 +1,9 @@
 /* ferry: the command. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ferry/version.h"
 #include "tool.h"
@@ -47,7 +49,20 @@ static int unknown(const char *word) {
     return fail_usage(NULL, "unknown command '%s'", word);
 }
 
+/*
+ * A file opened in the place of a closed standard stream would receive what is meant for that. They are opened the
+ * wrong way round, so that using them is still the error that it was. False when that cannot be done.
+ */
+static bool occupy_standard_streams(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            return false;
+    return true;
+}
+
 int main(int argc, char **argv) {
+    if (!occupy_standard_streams())
+        return EXIT_FAILED;
     /* A file past its size limit is then an error of write(), which is reported and cleaned up after. */
     signal(SIGXFSZ, SIG_IGN);
     if (argc < 2)

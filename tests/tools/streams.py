@@ -30,6 +30,18 @@ def pipe_out(tool):
     tool.check(tool.read("y.npy") == harness.saved(-x), "to a redirected file: the bytes differ")
 
 
+def closed_streams(tool):
+    """No file of the command's own may be taken for a standard stream that was closed."""
+    tool.write("x.npy", np.linspace(1, 2, 1000))
+    for closed in ([2], [0, 2], [0, 1, 2]):
+        result = tool.run("apply", "negative", "x.npy", "-o", "/dev/stderr", preexec_fn=lambda: [os.close(fd) for fd in closed])
+        tool.check(result.returncode == 1, f"{closed} closed, to /dev/stderr: {result.returncode}")
+        result = tool.run("apply", "negative", "x.npy", "-o", "y.npy", preexec_fn=lambda: [os.close(fd) for fd in closed])
+        tool.check(result.returncode == 0, f"{closed} closed, to a file: {result.returncode}")
+        tool.check(tool.read("y.npy") == harness.saved(-np.linspace(1, 2, 1000)), f"{closed} closed: the file differs")
+    tool.clear()
+
+
 def drip(path, content, pieces, seconds):
     with open(path, "wb") as stream:
         for i in range(pieces):
@@ -77,6 +89,8 @@ def progress(tool):
 def check(tool):
     pipe_in(tool)
     pipe_out(tool)
+    tool.clear()
+    closed_streams(tool)
     progress(tool)
 
 
