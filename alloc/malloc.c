@@ -338,7 +338,7 @@ static bool copy_contents(void *to, void *from, size_t bytes) {
 /* A child's: its own blocks are the C library's, and its parent's managed ones cannot be read. */
 static void *realloc_forked(void *block, size_t bytes) {
     if (!ferry_owns(block)) {
-        return realloc(block, bytes);
+        return realloc(block, bytes == 0 ? 1 : bytes);
     }
     ferry_error(FERRY_UNSUPPORTED, "a forked child cannot read its parent's managed memory");
     errno = ENOMEM;

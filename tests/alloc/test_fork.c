@@ -57,6 +57,8 @@ static void allocate_plainly(void) {
         REQUIRE(blocks[i] != NULL);
         CHECK(sizes[i] == 0 || (blocks[i][0] == 0x5a && blocks[i][sizes[i] - 1] == 0x5a));
         plain_block(blocks[i], sizes[i] + 50000);
+        blocks[i] = ferry_realloc(blocks[i], 0);
+        plain_block(blocks[i], 0);
         ferry_free(blocks[i]);
     }
     void *block = ferry_realloc(NULL, 30);
