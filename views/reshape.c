@@ -121,6 +121,9 @@ ferry_status ferry_view_reshape(const ferry_view *view, int ndim, const int64_t 
     if (ndim < 0 || ndim > FERRY_MAX_DIMS) {
         return ferry_error(FERRY_INVALID_ARGUMENT, "%d dimensions: a view has 0 to %d", ndim, FERRY_MAX_DIMS);
     }
+    if (ndim > 0 && shape == NULL) {
+        return ferry_error(FERRY_INVALID_ARGUMENT, "the shape of %d dimensions is missing (NULL)", ndim);
+    }
     ferry_status status = fill_in_extent(view, ndim, shape, result.shape);
     if (status != FERRY_OK) {
         return status;

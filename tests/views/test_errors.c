@@ -54,6 +54,7 @@ static void transpositions_that_are_none(void) {
 
 static void reshapes_that_are_none(void) {
     ferry_view view = view_2_3_4();
+    REFUSES(ferry_view_reshape(&view, 1, NULL, &out), FERRY_INVALID_ARGUMENT, "missing");
     REFUSES(ferry_view_reshape(&view, 2, (const int64_t[]){5, 5}, &out), FERRY_SHAPE,
             "(2, 3, 4) does not reshape to (5, 5)");
     REFUSES(ferry_view_reshape(&view, 2, (const int64_t[]){5, -1}, &out), FERRY_SHAPE, "(5, -1)");
