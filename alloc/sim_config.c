@@ -41,7 +41,7 @@ static ferry_status read_memory(size_t *value) {
     size_t bytes;
     ferry_status status = ferry_size_parse(text, &bytes);
     if (status)
-        return status;
+        return ferry_error(status, "FERRY_SIM_MEMORY: %s", ferry_error_detail());
     if (bytes < LEAST_DEVICE_BYTES)
         return ferry_error(FERRY_INVALID_ARGUMENT, "FERRY_SIM_MEMORY is %zu bytes; a device has at least %zu", bytes,
                            LEAST_DEVICE_BYTES);

@@ -25,7 +25,7 @@ static void nonsense_is_refused_with_a_reason(void) {
     refused("FERRY_SIM_CONCURRENT", "yes", "yes");
     refused("FERRY_SIM_POISON", "2", "FERRY_SIM_POISON");
     refused("FERRY_SIM_MEMORY", "1M", "FERRY_SIM_MEMORY");
-    refused("FERRY_SIM_MEMORY", "much", "much");
+    refused("FERRY_SIM_MEMORY", "much", "FERRY_SIM_MEMORY: 'much'");
     refused("FERRY_SIM_TOUCH", "ptrace", "mprotect");
 }
 
