@@ -29,8 +29,8 @@ static uint64_t arena_stat(const struct arena *arena, const char *which, size_t 
     return value;
 }
 
-/* Only jemalloc knows which tiny blocks are allocated. Those in caches, which it counts as well, have come back. To tell
- * it goes through the arenas of all heaps: it is not asked where there can be none. */
+/* Only jemalloc knows which tiny blocks are allocated. Those in caches, which it counts as well, have come back. To
+ * tell it goes through the arenas of all heaps: it is not asked where there can be none. */
 static void add_tiny(const struct arena *arena, struct live *live) {
     if (arena->regions.first == NULL) {
         return;
