@@ -12,6 +12,7 @@ struct core core;
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic bool started;
+static _Atomic bool starting; /* from before the backend opens until a start fails */
 _Atomic uint32_t core_attention;
 static const backend *test_backend;
 
@@ -102,22 +103,24 @@ static void after_fork_in_parent(void) {
     heap_unlock();
 }
 
-/* In a child the parent's other threads are gone, and CUDA must not be called: from here on memory is plain and frees
- * are bookkeeping. */
+/*
+ * In a child the parent's other threads are gone, and CUDA must not be called: from here on memory is plain and frees
+ * are bookkeeping. The thread that was starting the library may be among them, so its lock is made anew. It is not
+ * taken before a fork: a driver that is being opened may fork.
+ */
 static void after_fork_in_child(void) {
-    atomic_fetch_or(&core_attention, CORE_FORKED);
-    region_occupy_addresses();
+    if (atomic_load(&starting)) {
+        atomic_fetch_or(&core_attention, CORE_FORKED);
+        region_occupy_addresses();
+    }
+    start_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     after_fork_in_parent();
 }
 
-/* Once, though a start that fails may be tried again. */
-static ferry_status handle_forks(void) {
-    static bool handled;
-    if (!handled && pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) {
-        return ferry_error(FERRY_OUT_OF_MEMORY, "no memory for the fork handlers");
-    }
-    handled = true;
-    return FERRY_OK;
+static bool forks_handled;
+
+static void handle_forks(void) {
+    forks_handled = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
 }
 
 static ferry_status start_locked(const ferry_options *given) {
@@ -132,9 +135,22 @@ static ferry_status start_locked(const ferry_options *given) {
     core.policy = options.policy;
     core.limit_bytes = choose_limit(&options, least_free_bytes);
     ferry_heap *heap = NULL;
-    status = handle_forks();
-    status = status == FERRY_OK ? heap_create_default(&heap) : status;
+    status = heap_create_default(&heap);
     core.heap = heap;
+    return status;
+}
+
+static ferry_status start_once(const ferry_options *options) {
+    if (core_forked()) {
+        return ferry_error(FERRY_UNSUPPORTED, "a forked child cannot start the library");
+    }
+    if (!forks_handled) {
+        return ferry_error(FERRY_OUT_OF_MEMORY, "no memory for the fork handlers");
+    }
+    atomic_store(&starting, true);
+    const ferry_status status = start_locked(options);
+    atomic_store(&starting, status == FERRY_OK);
+    atomic_store_explicit(&started, status == FERRY_OK, memory_order_release);
     return status;
 }
 
@@ -142,12 +158,12 @@ static ferry_status start(const ferry_options *options, bool explicitly) {
     if (atomic_load_explicit(&started, memory_order_acquire) && !explicitly) {
         return FERRY_OK;
     }
+    static pthread_once_t forks_once = PTHREAD_ONCE_INIT;
+    pthread_once(&forks_once, handle_forks);
     pthread_mutex_lock(&start_lock);
     ferry_status status = FERRY_OK;
     if (!atomic_load(&started)) {
-        status = core_forked() ? ferry_error(FERRY_UNSUPPORTED, "a forked child cannot start the library")
-                               : start_locked(options);
-        atomic_store_explicit(&started, status == FERRY_OK, memory_order_release);
+        status = start_once(options);
     } else if (options != NULL) {
         status = ferry_error(FERRY_INVALID_ARGUMENT, "the library has been started already; its options cannot change");
     }

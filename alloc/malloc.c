@@ -154,12 +154,6 @@ static void *take(ferry_heap *heap, size_t bytes, int alignment_flags, bool *zer
 }
 
 static void *allocate(ferry_heap *heap, size_t bytes, int alignment_flags, bool *zeros) {
-    if (heap == NULL) {
-        heap = core.heap != NULL ? core.heap : ferry_heap_default();
-        if (heap == NULL) {
-            return fail(FERRY_BACKEND, bytes);
-        }
-    }
     if (bytes > LARGEST_BYTES) {
         ferry_error(FERRY_LIMIT, "%zu bytes are more than an address space holds", bytes);
         return fail(FERRY_LIMIT, bytes);
@@ -167,6 +161,12 @@ static void *allocate(ferry_heap *heap, size_t bytes, int alignment_flags, bool 
     if (core_forked()) {
         *zeros = false;
         return malloc(bytes == 0 ? 1 : bytes);
+    }
+    if (heap == NULL) {
+        heap = core.heap != NULL ? core.heap : ferry_heap_default();
+        if (heap == NULL) {
+            return fail(FERRY_BACKEND, bytes);
+        }
     }
     if (core_attention_to(CORE_DEFERRED)) {
         deferred_reap();
