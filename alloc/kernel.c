@@ -15,7 +15,11 @@ ferry_status ferry_kernel_load(const void *image, size_t bytes, const char *name
         return status;
     }
     if (image == NULL && host == NULL) {
-        return ferry_error(FERRY_INVALID_ARGUMENT, "kernel %s has neither machine code nor a host function", name);
+        return ferry_error(FERRY_INVALID_ARGUMENT, "kernel %s has neither machine code nor a host function",
+                           name == NULL ? "(no name)" : name);
+    }
+    if (image != NULL && name == NULL) {
+        return ferry_error(FERRY_INVALID_ARGUMENT, "a kernel in machine code needs a name");
     }
     ferry_kernel *kernel = calloc(1, sizeof *kernel);
     if (kernel == NULL) {

@@ -72,6 +72,7 @@ static void bad_launches_are_refused(void) {
     CHECK_STATUS(launch_scale(kernel, &x.view, &foreign), FERRY_INVALID_ARGUMENT);
     CHECK_STATUS(ferry_launch(kernel, (ferry_grid){.blocks = {1}}, (const ferry_arg[]){{.bytes = 3}}, 1, NULL),
                  FERRY_INVALID_ARGUMENT);
+    CHECK_STATUS(ferry_kernel_load(source, sizeof source, NULL, scale, &kernel), FERRY_INVALID_ARGUMENT);
     CHECK_STATUS(ferry_kernel_compile(NULL, "scale", &kernel), FERRY_INVALID_ARGUMENT);
     CHECK_STATUS(ferry_kernel_compile(source, NULL, &kernel), FERRY_INVALID_ARGUMENT);
     ferry_kernel_destroy(kernel);
