@@ -1,5 +1,5 @@
 /* Assignment in managed memory whose pages are on a device: nothing is lost, and what is overwritten does not cross. */
-#include "ferry/movement.h"
+#include "ferry/apply.h"
 #include "ferry/stats.h"
 #include "ferry/view.h"
 #include "tests/test.h"
