@@ -4,8 +4,8 @@
  *
  * Preconditions, said once:
  *  - `open` succeeded, and has been called once in the process;
- *  - ranges are never empty and lie in one region that `reserve` gave; prefetched ranges begin and end on pages,
- * discarded ones too, and a range is named once per call;
+ *  - ranges are never empty and lie in one region that `reserve` gave; those of moves begin and end on pages, and each
+ *    is named once per call;
  *  - the caller holds no lock that a kernel's end could need, and never calls from a forked child;
  *  - calls are thread-safe.
  * Every function that can fails with a status and sets ferry_error_detail; it then has had no effect.

@@ -17,6 +17,8 @@ typedef struct ferry_grid {
 /*
  * The simulator's version of a kernel: does the whole grid's work on the CPU, later, on some thread of the library's
  * choosing. args[i] points at the i-th argument's value, as in cudaLaunchKernel; managed addresses are device pointers.
+ * Whoever waits for it may hold the library's locks: like a callback of CUDA's it calls nothing of ferry's but
+ * ferry_device_pointer.
  */
 typedef void (*ferry_host_kernel)(const ferry_grid *grid, void *const *args);
 

@@ -46,14 +46,16 @@ typedef struct ferry_operand {
 
 /*
  * Before a launch on `stream`: brings every operand where the heap's policy wants it, in one batch, in stream order,
- * and makes the stream wait for other streams' kernels that wrote what these read or use what these write. prefetch
- * READ and READWRITE bytes that are elsewhere are prefetched to the stream's device; WRITE bytes, on pages that lie
- * wholly inside the view, are discarded and prefetched (nothing crosses), on ragged edges prefetched none      nothing:
- * the driver's faults move the pages Resident operands cost no driver call. Validation comes first: on
- * FERRY_INVALID_ARGUMENT (memory that is not ferry's, a read-only view written) and FERRY_UNSUPPORTED (the stream is
- * being captured into a graph and bytes would have to move) nothing has been moved. A WRITE operand's contents are
- * undefined from here until the kernel has written them. After the launch, or instead of it when it fails, call
- * ferry_complete with the same operands.
+ * and makes the stream wait for other streams' kernels that wrote what these read or use what these write.
+ *
+ *  - prefetch: READ and READWRITE bytes that are elsewhere are prefetched to the stream's device; WRITE bytes are
+ *    discarded and prefetched (nothing crosses) on pages that lie wholly inside the view, and prefetched on others;
+ *  - none: nothing; the driver's faults move the pages.
+ *
+ * Resident operands cost no driver call. Validation comes first: on FERRY_INVALID_ARGUMENT (memory that is not ferry's,
+ * a read-only view written) and FERRY_UNSUPPORTED (the stream is being captured into a graph and bytes would have to
+ * move) nothing has been moved. A WRITE operand's contents are undefined from here until the kernel has written them.
+ * After the launch, or instead of it when it fails, call ferry_complete with the same operands.
  */
 FERRY_API ferry_status ferry_acquire(const ferry_operand *operands, size_t n, ferry_stream *stream);
 
