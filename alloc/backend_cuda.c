@@ -112,10 +112,6 @@ int cuda_device_count(void) {
     return device_total;
 }
 
-bool cuda_takes_hints(void) {
-    return hints;
-}
-
 void cuda_note_device(int device) {
     atomic_store_explicit(&devices[device].used, true, memory_order_relaxed);
 }

@@ -55,7 +55,6 @@ bool cuda_is_captured(const backend_stream *stream);
 ferry_status cuda_refuse_capture(const backend_stream *stream, const char *refused);
 
 int cuda_device_count(void);
-bool cuda_takes_hints(void); /* concurrent managed access on every device */
 
 /* Notes that a device has work of ours; waits for all such devices. */
 void cuda_note_device(int device);

@@ -32,16 +32,6 @@ bool heap_is_live(uint32_t slot, uint64_t serial) {
     return slot < nheaps && heaps[slot] != NULL && heaps[slot]->serial == serial;
 }
 
-void heap_for_each(void (*visit)(ferry_heap *heap, void *context), void *context) {
-    heap_lock();
-    for (uint32_t i = 0; i < nheaps; i++) {
-        if (heaps[i] != NULL) {
-            visit(heaps[i], context);
-        }
-    }
-    heap_unlock();
-}
-
 static struct arena *arena_of(extent_hooks_t *hooks) {
     return (struct arena *)(void *)hooks;
 }
@@ -218,20 +208,25 @@ ferry_policy ferry_heap_policy(const ferry_heap *heap) {
     return heap == NULL ? (core_start() == FERRY_OK ? core.policy : FERRY_POLICY_PREFETCH) : heap->policy;
 }
 
-static void purge(ferry_heap *heap, void *context) {
-    (void)context;
+static void for_each_heap(void (*visit)(ferry_heap *heap)) {
+    heap_lock();
+    for (uint32_t i = 0; i < nheaps; i++) {
+        if (heaps[i] != NULL) {
+            visit(heaps[i]);
+        }
+    }
+    heap_unlock();
+}
+
+/* Moves recycled blocks back to the regions. */
+static void purge(ferry_heap *heap) {
     arena_command(&heap->pages, "purge");
     arena_command(&heap->tiny, "purge");
 }
 
-void heap_purge_all(void) {
-    heap_for_each(purge, NULL);
-}
-
-static void trim(ferry_heap *heap, void *context) {
-    (void)context;
-    (void)region_trim(&heap->pages.regions);
-    (void)region_trim(&heap->tiny.regions);
+static void trim(ferry_heap *heap) {
+    region_trim(&heap->pages.regions);
+    region_trim(&heap->tiny.regions);
 }
 
 ferry_status ferry_trim(void) {
@@ -241,7 +236,7 @@ ferry_status ferry_trim(void) {
     }
     deferred_reap();
     heap_caches_flush();
-    heap_purge_all();
-    heap_for_each(trim, NULL);
+    for_each_heap(purge);
+    for_each_heap(trim);
     return FERRY_OK;
 }

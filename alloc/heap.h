@@ -23,20 +23,15 @@ struct ferry_heap {
     struct arena pages, tiny;
 };
 
-/* Calls `visit` for every live heap, under the heaps' lock. */
-void heap_for_each(void (*visit)(ferry_heap *heap, void *context), void *context);
-
-/* The slot's heap if its serial is still this one. Heaps' lock held (heap_for_each, or heap_lock). */
 void heap_lock(void);
 void heap_unlock(void);
+
+/* Whether the slot's heap is still the one of this serial. Heaps' lock held. */
 bool heap_is_live(uint32_t slot, uint64_t serial);
 
 ferry_status heap_create_default(ferry_heap **out);
 
 /* Counts what is still allocated in a heap that goes as freed. Its caches have been dropped, nobody uses it. */
 void heap_count_out(const ferry_heap *heap);
-
-/* Moves recycled blocks of all heaps back to their regions. */
-void heap_purge_all(void);
 
 #endif

@@ -318,7 +318,7 @@ void region_give_back(struct region_list *list, void *extent, size_t bytes) {
     atomic_fetch_sub(&extent_bytes, bytes);
 }
 
-ferry_status region_trim(struct region_list *list) {
+void region_trim(struct region_list *list) {
     struct region *empty = NULL;
     pthread_mutex_lock(&list->lock);
     for (struct region **link = &list->first; *link != NULL;) {
@@ -337,5 +337,4 @@ ferry_status region_trim(struct region_list *list) {
         empty = region->next;
         region_destroy(region);
     }
-    return FERRY_OK;
 }

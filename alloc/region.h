@@ -54,7 +54,7 @@ void *region_carve(struct region_list *list, size_t bytes, size_t alignment);
 void region_give_back(struct region_list *list, void *extent, size_t bytes);
 
 /* Releases the regions that are wholly free. */
-ferry_status region_trim(struct region_list *list);
+void region_trim(struct region_list *list);
 
 /* Address → region: two levels of pointers, one leaf entry per block, for 47-bit user addresses. Read without a lock.
  */
