@@ -115,8 +115,6 @@ ferry_status cuda_stream_sync(backend_stream *stream) {
 }
 
 ferry_status cuda_stream_wait(backend_stream *stream, backend_event *event) {
-    if (atomic_load(&event->captured))
-        return FERRY_OK;
     if (cuda_is_captured(stream)) /* an event from outside the capture would end it: the host waits instead */
         return cuda_event_sync(event);
     struct cuda_scope scope;
@@ -162,17 +160,16 @@ void cuda_event_destroy(backend_event *event) {
 }
 
 /*
- * Work that is captured does not run now, and a graph's later launches pass us by: there is nothing to wait for, and an
- * event recorded into the capture could not be asked.
+ * An event recorded into a capture could not be asked, and one that counted as done would say so of the stream's
+ * earlier work too, which may be running still.
  */
 ferry_status cuda_event_record(backend_event *event, backend_stream *stream) {
     if (event->device != stream->device)
         return ferry_error(FERRY_INVALID_ARGUMENT, "an event of device %d recorded on device %d", event->device,
                            stream->device);
-    bool captured = cuda_is_captured(stream);
-    atomic_store(&event->captured, captured);
-    if (captured)
-        return FERRY_OK;
+    ferry_status refused = cuda_refuse_capture(stream, "its work cannot be waited for");
+    if (refused)
+        return refused;
     struct cuda_scope scope;
     ferry_status status = cuda_enter(&scope, stream->device);
     if (status)
@@ -183,10 +180,6 @@ ferry_status cuda_event_record(backend_event *event, backend_stream *stream) {
 }
 
 ferry_status cuda_event_query(backend_event *event, bool *done) {
-    if (atomic_load(&event->captured)) {
-        *done = true;
-        return FERRY_OK;
-    }
     struct cuda_scope scope;
     ferry_status status = cuda_enter(&scope, event->device);
     if (status)
@@ -200,8 +193,6 @@ ferry_status cuda_event_query(backend_event *event, bool *done) {
 }
 
 ferry_status cuda_event_sync(backend_event *event) {
-    if (atomic_load(&event->captured))
-        return FERRY_OK;
     struct cuda_scope scope;
     ferry_status status = cuda_enter(&scope, event->device);
     if (status)

@@ -21,7 +21,6 @@ struct backend_stream {
 struct backend_event {
     cudaEvent_t native;
     int device;
-    atomic_bool captured; /* last recorded while its stream was captured into a graph: nothing to wait for */
 };
 
 /* The thread's state that a call changes and gives back: its current device, and how strictly CUDA watches for calls

@@ -77,6 +77,30 @@ static void resident_launches_are_captured(void) {
     ferry_stream_destroy(stream);
 }
 
+/* What the stream ran before the capture cannot be asked about while it lasts: its blocks wait. */
+static void earlier_work_keeps_its_blocks(void) {
+    ferry_stream *stream;
+    REQUIRE_OK(ferry_stream_create(0, &stream));
+    ferry_heap *heap; /* of its own, so that the freed block is the one that the next array would take */
+    REQUIRE_OK(ferry_heap_create(NULL, &heap));
+    ferry_array x = gpu_filled(heap, COUNT, 1.0), y = gpu_array(heap, COUNT);
+    REQUIRE_OK(launch(&x, &y, stream));
+    begin(stream);
+    const void *used = y.view.data;
+    ferry_array_release(&y);
+    ferry_array z = gpu_array(heap, COUNT);
+    CHECK(z.view.data != used);
+    cudaGraphDestroy(end(stream));
+    CHECK_OK(ferry_sync(stream));
+    ferry_array again = gpu_array(heap, COUNT);
+    CHECK(again.view.data == used);
+    ferry_array_release(&again);
+    ferry_array_release(&z);
+    ferry_array_release(&x);
+    ferry_heap_destroy(heap);
+    ferry_stream_destroy(stream);
+}
+
 /* Work of ours elsewhere, a new region among it, while the same thread captures. */
 static void other_work_leaves_a_capture_whole(void) {
     ferry_stream *stream, *other;
@@ -102,6 +126,7 @@ int main(void) {
     REQUIRE_OK(ferry_kernel_compile(triple_source, "triple", &triple));
     RUN(moves_are_refused);
     RUN(resident_launches_are_captured);
+    RUN(earlier_work_keeps_its_blocks);
     RUN(other_work_leaves_a_capture_whole);
     ferry_kernel_destroy(triple);
     return test_finish();
