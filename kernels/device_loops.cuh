@@ -222,13 +222,26 @@ template <class S, bool aligned> FERRY_MATH S load(const char *at) {
         return loaded.element;
     }
 }
+template <class S> FERRY_MATH void store_bytes(char *at, const S &element) {
+#pragma unroll
+    for (int i = 0; i < (int)sizeof(S); i++)
+        at[i] = ((const char *)&element)[i];
+}
+/*
+ * By way of memory: from a register that an integer was converted into, ptxas 13.0 stores the integer's own low byte
+ * instead of the half's.
+ */
+FERRY_MATH void store_bytes(char *at, const dtype_float16 &element) {
+    volatile uint16_t bits = element.bits;
+    const volatile char *bytes = (const volatile char *)&bits;
+    at[0] = bytes[0];
+    at[1] = bytes[1];
+}
 template <class S, bool aligned> FERRY_MATH void store(char *at, S element) {
     if constexpr (aligned) {
         *(S *)at = element;
     } else {
-#pragma unroll
-        for (int i = 0; i < (int)sizeof(S); i++)
-            at[i] = ((const char *)&element)[i];
+        store_bytes(at, element);
     }
 }
 
