@@ -48,6 +48,12 @@ ferry_status npy_data_read(const npy_source *source, char *data);
  * failure. */
 int64_t npy_read_fully(int fd, void *data, size_t bytes, int64_t offset);
 
+/*
+ * Touches each page, as a program would. The simulator may guard pages that are on a device, and a system call that
+ * meets one fails with EFAULT where a driver would bring it home: touch, and call again.
+ */
+void npy_touch(const void *data, size_t bytes);
+
 /* Sets the detail for a read that failed with errno `reason`. */
 ferry_status npy_read_failed(const char *path, int reason);
 

@@ -29,13 +29,28 @@ typedef struct pieces {
     atomic_int failure; /* 0, an errno or ENDED: the first thread that fails sets it, and all stop */
 } pieces;
 
+void npy_touch(const void *data, size_t bytes) {
+    enum { PAGE_BYTES = 4096 };
+    const volatile char *byte = data;
+    for (size_t at = 0; at < bytes; at += PAGE_BYTES)
+        (void)byte[at];
+    if (bytes > 0)
+        (void)byte[bytes - 1];
+}
+
 int64_t npy_read_fully(int fd, void *data, size_t bytes, int64_t offset) {
     size_t done = 0;
+    bool touched = false;
     while (done < bytes) {
         char *to = (char *)data + done;
         ssize_t got = offset < 0 ? read(fd, to, bytes - done) : pread(fd, to, bytes - done, offset + (int64_t)done);
         if (got < 0 && errno == EINTR)
             continue;
+        if (got < 0 && errno == EFAULT && !touched) {
+            npy_touch(to, bytes - done);
+            touched = true;
+            continue;
+        }
         if (got < 0)
             return -1;
         if (got == 0)

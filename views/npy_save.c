@@ -63,10 +63,16 @@ size_t npy_header_format(const ferry_view *view, bool fortran_order, char *text)
 }
 
 static ferry_status write_fully(const writer *w, const char *data, size_t bytes) {
+    bool touched = false;
     while (bytes > 0) {
         ssize_t put = write(w->fd, data, bytes);
         if (put < 0 && errno == EINTR)
             continue;
+        if (put < 0 && errno == EFAULT && !touched) {
+            npy_touch(data, bytes);
+            touched = true;
+            continue;
+        }
         if (put < 0)
             return ferry_error(FERRY_IO, "%s: cannot be written: %s", w->path, strerror(errno));
         data += put;
