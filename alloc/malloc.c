@@ -221,15 +221,31 @@ void *ferry_heap_aligned_alloc(ferry_heap *heap, size_t alignment, size_t bytes)
     return allocate(heap, bytes, alignment <= 16 ? 0 : MALLOCX_ALIGN(alignment), &zeros);
 }
 
+/* A block of the thread's stacks, NULL when there is none of that class. bytes > 0. */
+static inline void *pop_cached(struct heap_caches *caches, size_t bytes) {
+    if (bytes <= LARGEST_TINY_CLASS_BYTES) {
+        void *block = stack_pop(&caches->stacks[tiny_class_index(bytes)]);
+        if (block != NULL) {
+            thread_count_block(caches->counts, tiny_class_bytes(bytes), true);
+        }
+        return block;
+    }
+    const size_t pages = storage_pages(bytes);
+    void *block = pages > PAGE_CLASSES ? NULL : stack_pop(&caches->stacks[pages_class_index(pages)]);
+    if (block != NULL) {
+        storage_open(region_find(block), block, bytes, pages);
+        count_block(caches->counts, bytes, true);
+    }
+    return block;
+}
+
 /* A cached block of the default heap needs one question and a few loads; everything else goes the long way. */
 void *ferry_malloc(size_t bytes) {
     ferry_heap *heap = core.heap;
-    if (bytes - 1 < LARGEST_TINY_CLASS_BYTES && heap != NULL &&
-        atomic_load_explicit(&core_attention, memory_order_relaxed) == 0) {
+    if (bytes > 0 && heap != NULL && atomic_load_explicit(&core_attention, memory_order_relaxed) == 0) {
         struct heap_caches *caches = heap_caches_get(heap);
-        void *block = caches == NULL ? NULL : stack_pop(&caches->stacks[tiny_class_index(bytes)]);
+        void *block = caches == NULL ? NULL : pop_cached(caches, bytes);
         if (block != NULL) {
-            thread_count_block(caches->counts, tiny_class_bytes(bytes), true);
             return block;
         }
     }
