@@ -65,11 +65,7 @@ def read_all(fd):
 def on_terminal(tool, source, content, seconds):
     """What the command writes to a terminal while a pipe feeds it in so many seconds."""
     os.mkfifo(tool.path(source))
-    try:
-        ours, theirs = pty.openpty()
-    except OSError as error:  # a chroot without devpts
-        print("not checked, no terminal:", error)
-        return
+    ours, theirs = pty.openpty()
     feeder = threading.Thread(target=drip, args=(tool.path(source), content, 4, seconds))
     feeder.start()
     process = subprocess.Popen([tool.program, "apply", "negative", source, "-o", "y.npy"], cwd=tool.folder, stderr=theirs)
@@ -79,6 +75,17 @@ def on_terminal(tool, source, content, seconds):
     tool.check(process.wait() == 0, f"on a terminal: {text!r}")
     feeder.join()
     return text
+
+
+def has_terminals():
+    """A chroot without devpts has none."""
+    try:
+        for fd in pty.openpty():
+            os.close(fd)
+    except OSError as error:
+        print("the progress line is not checked, for there are no terminals:", error)
+        return False
+    return True
 
 
 def progress(tool):
@@ -95,7 +102,8 @@ def check(tool):
     pipe_out(tool)
     tool.clear()
     closed_streams(tool)
-    progress(tool)
+    if has_terminals():
+        progress(tool)
 
 
 harness.main(check)
