@@ -35,6 +35,7 @@ static bool enqueue(struct region *region, struct storage *storage, void *block)
 
 void deferred_free(struct region *region, struct storage *storage, void *block) {
     movement_lock();
+    stream_begin_round();
     bool pending = use_pending(storage);
     if (pending && !enqueue(region, storage, block)) {
         /* No memory to remember it by: wait instead. A device that fails here has no kernels left. */
@@ -52,6 +53,7 @@ void deferred_free(struct region *region, struct storage *storage, void *block) 
 static struct waiting *take_off(const ferry_heap *heap) {
     struct waiting *taken = NULL;
     movement_lock();
+    stream_begin_round();
     for (struct waiting **link = &queue; *link != NULL;) {
         struct waiting *entry = *link;
         if (heap == NULL ? use_pending(entry->storage) : entry->region->heap != heap) {

@@ -8,6 +8,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t no_waiters = PTHREAD_COND_INITIALIZER; /* of some stream */
 static ferry_stream *streams;
+static uint64_t asking_round = 1; /* a new stream has been asked in none */
 
 /* Per device, made on first use. */
 static struct device_streams { ferry_stream *compute, *transfers; } * own_streams;
@@ -152,10 +153,18 @@ static ferry_status record(ferry_stream *stream, uint64_t until) {
     return status;
 }
 
+void stream_begin_round(void) {
+    asking_round++;
+}
+
 bool stream_poll(ferry_stream *stream, uint64_t until) {
     if (stream_has_finished(stream, until)) {
         return true;
     }
+    if (stream->asked_in == asking_round) {
+        return false;
+    }
+    stream->asked_in = asking_round;
     /* An event that stands for less is asked first: recording it anew each time would put the answer off for ever. */
     if (stream->event_at <= atomic_load(&stream->finished) && record(stream, until) != FERRY_OK) {
         return false;

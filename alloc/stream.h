@@ -19,6 +19,7 @@ struct ferry_stream {
     _Atomic uint64_t finished; /* all work up to it has ended */
     backend_event *event;      /* recorded after `event_at`, 0: not recorded, or known to be done */
     uint64_t event_at;
+    uint64_t asked_in;  /* the round in which the device was last asked */
     ferry_stream *next; /* of all, in creation order; records are never freed, they are pooled */
 };
 
@@ -38,6 +39,10 @@ bool stream_has_finished(const ferry_stream *stream, uint64_t until);
 
 /* Asks the device, without waiting, whether work up to `until` has ended. Lock held. */
 bool stream_poll(ferry_stream *stream, uint64_t until);
+
+/* Begins a round: each stream's device is asked at most once in it, however many blocks wait for the stream. Lock held.
+ */
+void stream_begin_round(void);
 
 /* Waits on the host. Lock held, and let go while waiting. */
 ferry_status stream_wait_on_host(ferry_stream *stream, uint64_t until);

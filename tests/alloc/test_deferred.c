@@ -245,10 +245,32 @@ static void stream_waits_for_work_without_a_number(void) {
     CHECK(fake_ended(&work));
 }
 
+/* A malloc in a row of launches must not cost more the longer the row is. */
+static void a_stream_is_asked_once_for_all_its_blocks(void) {
+    enum { BLOCKS = 50 };
+    void *blocks[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++) {
+        blocks[i] = ferry_malloc(65536);
+        use(blocks[i], 65536, FERRY_READ, streams[0]);
+    }
+    for (int i = 0; i < BLOCKS; i++) {
+        ferry_free(blocks[i]);
+    }
+    const uint64_t calls = fake_calls();
+    deferred_reap();
+    CHECK(core_attention_to(CORE_DEFERRED));
+    CHECK_THAT(fake_calls() - calls <= 2, "%d calls", (int)(fake_calls() - calls));
+    fake_finish(streams[0]);
+    deferred_reap();
+    deferred_reap();
+    CHECK(!core_attention_to(CORE_DEFERRED));
+}
+
 int main(void) {
     core_use_backend(fake_backend());
     REQUIRE_OK(ferry_stream_create(0, &streams[0]));
     REQUIRE_OK(ferry_stream_create(0, &streams[1]));
+    RUN(a_stream_is_asked_once_for_all_its_blocks);
     RUN(block_waits_for_its_kernel);
     RUN(tiny_block_on_two_pages_waits);
     RUN(second_free_is_refused);
