@@ -75,6 +75,12 @@ static ferry_status set_decay(unsigned index, const char *which) {
     return error == 0 ? FERRY_OK : ferry_error(FERRY_OUT_OF_MEMORY, "jemalloc refuses %s: %s", name, strerror(error));
 }
 
+static void arena_command(const struct arena *arena, const char *command) {
+    char name[64];
+    snprintf(name, sizeof name, "arena.%u.%s", arena->index, command);
+    (void)ferry_je_mallctl(name, NULL, NULL, NULL, 0);
+}
+
 /* What jemalloc 5.3 reads at "experimental.arenas_create_ext": with metadata_use_hooks false its own records stay in
  * ordinary memory. */
 struct arena_config {
@@ -96,17 +102,14 @@ static ferry_status arena_init(struct arena *arena, ferry_heap *heap, bool tiny,
     } else {
         status = set_decay(arena->index, "dirty_decay_ms");
         status = status == FERRY_OK ? set_decay(arena->index, "muzzy_decay_ms") : status;
+        if (status != FERRY_OK) {
+            arena_command(arena, "destroy"); /* or jemalloc would keep hooks that are about to go */
+        }
     }
     if (status != FERRY_OK) {
         region_list_finish(&arena->regions);
     }
     return status;
-}
-
-static void arena_command(const struct arena *arena, const char *command) {
-    char name[64];
-    snprintf(name, sizeof name, "arena.%u.%s", arena->index, command);
-    (void)ferry_je_mallctl(name, NULL, NULL, NULL, 0);
 }
 
 static void arena_finish(struct arena *arena) {
