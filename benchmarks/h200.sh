@@ -4,7 +4,7 @@
 # Builds in BUILD (default build/h200) unless that holds a build already, then runs the tests labelled gpu, the same under
 # compute-sanitizer, every operation against NumPy, and the foundation benchmark. A step that fails or is too slow does not
 # stop the next. Logs and JSON go to $OUT, or ./results. With no network, jemalloc's tarball has to lie in .deps/.
-# FERRY_COMMIT names the commit where the folder is no checkout; FERRY_CUPTI names libcupti's file; FERRY_SESSION_S: seconds in all.
+# FERRY_COMMIT names the commit where the folder is no checkout; FERRY_CUPTI names libcupti's file; FERRY_TOTAL_S: seconds in all.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 build=${1:-build/h200}
@@ -12,11 +12,11 @@ out=${OUT:-results}
 mkdir -p "$out"
 export FERRY_LIMIT=8G
 export FERRY_BACKEND=cuda
-total_s=${FERRY_SESSION_S:-560}
+total_s=${FERRY_TOTAL_S:-560}
 summary=()
 failed=0
 
-# step NAME LIMIT COMMAND…: the limit in seconds, less where the session's time runs out; the log is NAME.log.
+# step NAME LIMIT COMMAND…: the limit in seconds, less where the whole run's time is up; the log is NAME.log.
 step() {
     local name=$1 limit=$2 status=0 started=$SECONDS
     shift 2
