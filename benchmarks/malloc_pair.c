@@ -133,7 +133,9 @@ bool measure_malloc_pairs(struct report *report, const struct settings *settings
         ferry_error(FERRY_OUT_OF_MEMORY, "no bare arena");
         return false;
     }
-    bool worked = true;
+    /* Both arenas begin empty: a block left by what was measured before would be split and joined again for every pair.
+     */
+    bool worked = ferry_trim() == FERRY_OK;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && worked; i++)
         worked = measure_size(report, sizes[i].bytes, sizes[i].pairs);
     return worked;
