@@ -1,7 +1,6 @@
 #include "crossing.h"
 
-#include <stdlib.h>
-
+#include "buffer.h"
 #include "core.h"
 #include "counters.h"
 #include "deferred.h"
@@ -193,14 +192,8 @@ static ferry_status declare_touches(const ferry_operand *operands, size_t n, fer
         char *low, *high;
         extents_begin(&extents, operands[i].view);
         while (extents_next(&extents, &low, &high)) {
-            if (ntouches == room) {
-                const size_t wanted = room == 0 ? 64 : 2 * room;
-                backend_touch *more = realloc(touches, wanted * sizeof *more);
-                if (more == NULL) {
-                    return ferry_error(FERRY_OUT_OF_MEMORY, "no memory to declare %zu ranges", wanted);
-                }
-                touches = more;
-                room = wanted;
+            if (!buffer_reserve((void **)&touches, sizeof *touches, ntouches, &room)) {
+                return ferry_error(FERRY_OUT_OF_MEMORY, "no memory to declare %zu ranges", ntouches + 1);
             }
             touches[ntouches++] = (backend_touch){low, (size_t)(high - low), operands[i].access};
         }

@@ -1,8 +1,8 @@
 #include "plan.h"
 
-#include <stdlib.h>
 #include <sys/mman.h>
 
+#include "buffer.h"
 #include "core.h"
 #include "counters.h"
 
@@ -17,20 +17,13 @@ struct plan *plan_begin(ferry_place user) {
     return plan;
 }
 
-/* Room for one more; the buffers only grow. */
+/* Room for one more. */
 static bool reserve_one(struct plan *plan, void **items, size_t item_bytes, size_t count, size_t *room) {
-    if (count < *room) {
+    if (buffer_reserve(items, item_bytes, count, room)) {
         return true;
     }
-    const size_t wanted = *room == 0 ? 64 : 2 * *room;
-    void *more = realloc(*items, wanted * item_bytes);
-    if (more == NULL) {
-        plan->status = ferry_error(FERRY_OUT_OF_MEMORY, "no memory to plan a movement of %zu ranges", count);
-        return false;
-    }
-    *items = more;
-    *room = wanted;
-    return true;
+    plan->status = ferry_error(FERRY_OUT_OF_MEMORY, "no memory to plan a movement of %zu ranges", count);
+    return false;
 }
 
 static bool add_step(struct plan *plan, const struct step *step) {
