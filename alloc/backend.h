@@ -14,6 +14,7 @@
 #define FERRY_ALLOC_BACKEND_H
 
 #include "ferry/kernel.h"
+#include "ferry/link.h"
 #include "ferry/movement.h"
 #include "ferry/stats.h"
 
@@ -103,6 +104,22 @@ typedef struct backend {
     /* Declares what the work just queued touches. NULL where the hardware sees for itself; the simulator moves pages by
      * it. */
     ferry_status (*touch)(const backend_touch *touches, size_t n, backend_stream *stream);
+
+    /*
+     * Tells of `n` pages from a page's first byte on which are in the host's page tables: present[i] is 1 after a touch
+     * by the host or a prefetch home, 0 for a page that a device holds or that was never touched.
+     */
+    ferry_status (*observe)(const void *address, size_t n, unsigned char *present);
+
+    /* Measures the link to a device, in well under a second; the simulator reads its table. Creates and destroys what
+     * it needs. FERRY_UNSUPPORTED without concurrent managed access. */
+    ferry_status (*link_measure)(int device, ferry_link_costs *out);
+    /* What the measured costs depend on, for the name of a cached file: device, driver, machine. */
+    ferry_status (*link_identity)(int device, char *text, size_t bytes);
+
+    /* Takes the earliest host touch, not taken yet, of a page that queued work still used; false: there is none. NULL
+     * where nobody can tell. */
+    bool (*take_unsynchronised)(const void **address);
 
     /* NULL: the address itself. */
     void *(*device_pointer)(const void *address);

@@ -278,7 +278,7 @@ static ferry_status host_acquire(const ferry_view *view, ferry_access access, fe
     if (status != FERRY_OK) {
         return status;
     }
-    const ferry_operand operand = {view, access, 0};
+    const ferry_operand operand = {.view = view, .access = access};
     struct storage_place place;
     status = check_operand(&operand, &place, &low, &high);
     status = status == FERRY_OK ? bring_home(&operand, override) : status;
@@ -305,7 +305,7 @@ ferry_status ferry_prefetch(const ferry_view *view, ferry_place to, ferry_stream
     if (status != FERRY_OK) {
         return status;
     }
-    const ferry_operand operand = {view, FERRY_READ, 0};
+    const ferry_operand operand = {.view = view, .access = FERRY_READ};
     struct storage_place place;
     char *low, *high;
     status = check_operand(&operand, &place, &low, &high);

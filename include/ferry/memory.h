@@ -12,17 +12,19 @@ extern "C" {
 
 /* X(CONSTANT, "name"). What the policies do: ferry/movement.h. */
 #define FERRY_POLICY_LIST(X)                                                                                           \
+    X(AUTO, "auto")                                                                                                    \
     X(PREFETCH, "prefetch")                                                                                            \
+    X(REMOTE, "remote")                                                                                                \
     X(NONE, "none")
 
 typedef enum ferry_policy {
-    FERRY_POLICY_DEFAULT, /* FERRY_POLICY, else prefetch */
+    FERRY_POLICY_DEFAULT, /* what the next wider scope says; the library's is FERRY_POLICY, else auto */
 #define FERRY_POLICY_ENUM(constant, name) FERRY_POLICY_##constant,
     FERRY_POLICY_LIST(FERRY_POLICY_ENUM)
 #undef FERRY_POLICY_ENUM
 } ferry_policy;
 
-/* "prefetch", "none"; "default" for FERRY_POLICY_DEFAULT. Never NULL. */
+/* "auto", "prefetch", "remote", "none"; "default" for FERRY_POLICY_DEFAULT. Never NULL. */
 FERRY_API const char *ferry_policy_name(ferry_policy policy);
 
 /* Finds a policy by name. FERRY_NOT_FOUND names the known ones; *out is then unchanged. */
@@ -35,10 +37,11 @@ FERRY_API ferry_status ferry_size_parse(const char *text, size_t *bytes);
 /* Zero everywhere means: what the environment says, else the default. */
 typedef struct ferry_options {
     const char *backend; /* "auto", "cuda", "sim" (FERRY_BACKEND; default auto) */
-    ferry_policy policy; /* of the default heap (FERRY_POLICY; default prefetch) */
+    ferry_policy policy; /* of the default heap (FERRY_POLICY; default auto) */
     size_t limit_bytes;  /* bound on live managed bytes (FERRY_LIMIT; default: 80 % of RAM, at most what the smallest
                             device has free) */
     bool oversubscribe;  /* let limit_bytes exceed what the devices have free (FERRY_OVERSUBSCRIBE=1) */
+    bool strict;         /* report redundant crossings and unsynchronised touches: ferry/strict.h (FERRY_STRICT=1) */
 } ferry_options;
 
 /*
@@ -71,7 +74,7 @@ FERRY_API ferry_status ferry_device_get(int device, ferry_device_info *out);
 FERRY_API size_t ferry_limit(void);
 
 /*
- * A heap: one jemalloc arena whose extents lie in managed regions of its own, with one policy. Any thread may
+ * A heap: jemalloc arenas whose extents lie in managed regions of its own, with one policy. Any thread may
  * use any heap. Storages of 4 KiB and more never share a page; smaller ones share pages of a part that never migrates.
  */
 typedef struct ferry_heap ferry_heap;

@@ -37,19 +37,27 @@ typedef enum ferry_access {
     FERRY_READWRITE = 3
 } ferry_access;
 
+/* For ferry_operand.passes and ferry_advice.passes: more than can be counted, as a matrix product or a sort makes. */
+#define FERRY_PASSES_MANY 1000000
+
 /* A view with the access that a kernel makes. */
 typedef struct ferry_operand {
     const ferry_view *view;
     ferry_access access;
-    int passes; /* how often the kernel goes over the bytes; 0: unknown */
+    int passes; /* how often this launch goes over the bytes: 1 for elementwise kernels; 0, unknown, is taken for many,
+                   since a kernel that reads an array a hundred times across the bus would cross a hundred times */
+    ferry_policy policy; /* of this use; FERRY_POLICY_DEFAULT: the thread's, else the array's, else the heap's */
 } ferry_operand;
 
 /*
- * Before a launch on `stream`: brings every operand where the heap's policy wants it, in one batch, in stream order,
+ * Before a launch on `stream`: brings every operand where its policy wants it, in one batch, in stream order,
  * and makes the stream wait for other streams' kernels that wrote what these read or use what these write.
  *
  *  - prefetch: READ and READWRITE bytes that are elsewhere are prefetched to the stream's device; WRITE bytes are
  *    discarded and prefetched (nothing crosses) on pages that lie wholly inside the view, and prefetched on others;
+ *  - remote: nothing migrates; kernels load and store across the bus what is on the host;
+ *  - auto: for each run of pages the cheaper of the two, by the link's costs (ferry/link.h) and by how often devices
+ * are expected to use the pages before the host does: docs/placement.md;
  *  - none: nothing; the driver's faults move the pages.
  *
  * Resident operands cost no driver call. Validation comes first: on FERRY_INVALID_ARGUMENT (memory that is not ferry's,
@@ -70,6 +78,32 @@ FERRY_API ferry_status ferry_complete(const ferry_operand *operands, size_t n, f
  * FERRY_BACKEND.
  */
 FERRY_API ferry_status ferry_host_acquire(const ferry_view *view, ferry_access access);
+
+/*
+ * What the caller knows of an array, for as long as its storage lives. `passes`: how often devices go over the bytes
+ * between two touches by the host; 0: the library learns it. `policy`: of the array; FERRY_POLICY_DEFAULT is the
+ * heap's.
+ */
+typedef struct ferry_advice {
+    ferry_policy policy;
+    int passes;
+} ferry_advice;
+
+/* Of the whole storage that the view lies in. FERRY_INVALID_ARGUMENT when that is not ferry's. Moves nothing. */
+FERRY_API ferry_status ferry_advise(const ferry_view *view, const ferry_advice *advice);
+
+/*
+ * The policy of the calling thread's uses, over those of arrays and heaps, until set back; FERRY_POLICY_DEFAULT lifts
+ * it. Returns the one before. For calls that take no operands, such as ferry_apply.
+ */
+FERRY_API ferry_policy ferry_thread_policy_set(ferry_policy policy);
+
+/*
+ * Says in a sentence where the view's bytes are and why: "on device 0: 16 passes were expected before the host's next
+ * read (so many came last time), and migrating 64.0 MiB costs 1.4 ms, 16 passes across the bus 21 ms". Writes at most
+ * `bytes`, with the terminating zero. FERRY_INVALID_ARGUMENT for a view beyond its storage.
+ */
+FERRY_API ferry_status ferry_explain(const ferry_view *view, char *text, size_t bytes);
 
 /* Moves the view's bytes by hand, whatever the policy; in stream order (to the host: returns when they are there). */
 FERRY_API ferry_status ferry_prefetch(const ferry_view *view, ferry_place to, ferry_stream *stream);

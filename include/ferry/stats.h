@@ -26,9 +26,11 @@ extern "C" {
     X(remote_bytes_to_device, "the part of bytes_to_device that kernels loaded across the bus")                        \
     X(remote_bytes_to_host, "the part of bytes_to_host that kernels stored across the bus")                            \
     X(discarded_bytes, "bytes placed without their contents because nobody needed them")                               \
-    X(redundant_bytes, "bytes that crossed again in the same direction with no write in between")                      \
+    X(redundant_bytes, "bytes that crossed again in the same direction with no write in between, migrated or remote")  \
     X(prefetches_issued, "ranges given to the driver to prefetch")                                                     \
     X(prefetches_skipped, "operands that needed no prefetch because they were in place")                               \
+    X(observations, "questions to the page tables about what the host touched by itself")                              \
+    X(observed_bytes, "bytes that these found to have come home by the host's own touches")                            \
     X(launches, "kernels launched by the library or completed by its users")                                           \
     X(allocations, "blocks allocated")                                                                                 \
     X(frees, "blocks freed")                                                                                           \

@@ -32,7 +32,8 @@ extern "C" {
     X(UNSUPPORTED, "not supported by this device or build")                                                            \
     X(COMPILE, "the kernel does not compile")                                                                          \
     X(BACKEND, "the device or its driver failed")                                                                      \
-    X(REDUNDANT, "the same bytes crossed twice in one direction")
+    X(REDUNDANT, "the same bytes crossed twice in one direction")                                                      \
+    X(UNSYNCHRONISED, "the host touched what a kernel was using")
 
 typedef enum ferry_status {
 #define FERRY_STATUS_ENUM(name, text) FERRY_##name,
