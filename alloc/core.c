@@ -6,6 +6,7 @@
 #include "heap.h"
 #include "options.h"
 #include "stream.h"
+#include "strict.h"
 #include "thread.h"
 
 struct core core;
@@ -133,6 +134,7 @@ static ferry_status start_locked(const ferry_options *given) {
         return status;
     }
     core.policy = options.policy;
+    strict_set(options.strict);
     core.limit_bytes = choose_limit(&options, least_free_bytes);
     ferry_heap *heap = NULL;
     status = heap_create_default(&heap);

@@ -1,11 +1,16 @@
 #include "crossing.h"
 
+#include <string.h>
+
 #include "buffer.h"
+#include "caller.h"
 #include "core.h"
 #include "counters.h"
-#include "deferred.h"
-#include "plan.h"
+#include "finding.h"
+#include "link.h"
 #include "stream.h"
+
+static _Thread_local ferry_policy thread_policy;
 
 static void bounds_of(const ferry_view *view, char **low, char **high) {
     struct extents extents;
@@ -52,23 +57,6 @@ static ferry_status check_operands(const ferry_operand *operands, size_t n) {
         status = check_operand(&operands[i], &place, &low, &high);
     }
     return status;
-}
-
-/* Whether another operand reads bytes on pages that operand `at` writes: what they hold must then survive. */
-static bool read_by_others(const ferry_operand *operands, size_t n, size_t at, const char *low, const char *high) {
-    const uintptr_t first = (uintptr_t)low / FERRY_PAGE_BYTES, last = ((uintptr_t)high - 1) / FERRY_PAGE_BYTES;
-    for (size_t i = 0; i < n; i++) {
-        char *other_low, *other_high;
-        if (i == at || (operands[i].access & FERRY_READ) == 0) {
-            continue;
-        }
-        bounds_of(operands[i].view, &other_low, &other_high);
-        if (other_low != NULL && (uintptr_t)other_low / FERRY_PAGE_BYTES <= last &&
-            ((uintptr_t)other_high - 1) / FERRY_PAGE_BYTES >= first) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* An address of the first record that concerns what lies at `low`. */
@@ -118,26 +106,96 @@ static ferry_status visit_wait_on_host(struct storage *storage, ferry_access acc
     return use_wait_on_host(storage, access);
 }
 
-static void plan_operands(struct plan *plan, const ferry_operand *operands, size_t n, ferry_policy override) {
-    for (size_t i = 0; i < n && plan->status == FERRY_OK; i++) {
-        struct demand demand = {.access = operands[i].access};
-        char *low, *high;
-        bounds_of(operands[i].view, &low, &high);
-        if (low == NULL || !storage_find(low, &demand.place)) {
+/* The policy of one use: the narrowest scope that names one. */
+static ferry_policy policy_of(const ferry_operand *operand, const struct storage_place *place, ferry_policy forced) {
+    const ferry_policy scopes[] = {forced, operand->policy, thread_policy, place->storage->memories.policy};
+    for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++) {
+        if (scopes[i] != FERRY_POLICY_DEFAULT) {
+            return scopes[i];
+        }
+    }
+    return ferry_heap_policy(place->region->heap);
+}
+
+static unsigned passes_of(const ferry_operand *operand) {
+    return operand->passes <= 0                  ? FERRY_PASSES_MANY
+           : operand->passes > FERRY_PASSES_MANY ? FERRY_PASSES_MANY
+                                                 : (unsigned)operand->passes;
+}
+
+static bool share_pages(const char *low, const char *high, const char *other_low, const char *other_high) {
+    return other_low != NULL && (uintptr_t)other_low / FERRY_PAGE_BYTES <= ((uintptr_t)high - 1) / FERRY_PAGE_BYTES &&
+           ((uintptr_t)other_high - 1) / FERRY_PAGE_BYTES >= (uintptr_t)low / FERRY_PAGE_BYTES;
+}
+
+/* What the launch's other operands do on the pages of operand `at`: a byte that one reads must survive another's
+ * overwriting, and no page is decided about twice. */
+static void consider_others(struct demand *demand, const ferry_operand *operands, size_t n, size_t at, const char *low,
+                            const char *high) {
+    const bool reads = (demand->access & FERRY_READ) != 0;
+    for (size_t i = 0; i < n; i++) {
+        char *other_low, *other_high;
+        if (i == at) {
             continue;
         }
-        demand.policy = override == FERRY_POLICY_DEFAULT ? ferry_heap_policy(demand.place.region->heap) : override;
-        demand.keep_contents = demand.access == FERRY_WRITE && read_by_others(operands, n, i, low, high);
-        plan_view(plan, operands[i].view, &demand);
+        bounds_of(operands[i].view, &other_low, &other_high);
+        if (!share_pages(low, high, other_low, other_high)) {
+            continue;
+        }
+        const bool other_reads = (operands[i].access & FERRY_READ) != 0;
+        demand->keep_contents = demand->keep_contents || (other_reads && !reads);
+        demand->pages_access |= operands[i].access;
+        /* Readers are planned before those that only write, each in the operands' order. */
+        demand->shares_pages = demand->shares_pages || (other_reads == reads ? i < at : other_reads);
     }
 }
 
+static void plan_operand(struct plan *plan, const ferry_operand *operands, size_t n, size_t at, ferry_policy forced) {
+    const ferry_operand *operand = &operands[at];
+    struct demand demand = {.access = operand->access, .pages_access = operand->access, .passes = passes_of(operand)};
+    char *low, *high;
+    bounds_of(operand->view, &low, &high);
+    if (low == NULL || !storage_find(low, &demand.place)) {
+        return;
+    }
+    memories_begin(&demand.place, plan->user >= 0 && demand.access == FERRY_WRITE);
+    demand.policy = policy_of(operand, &demand.place, forced);
+    if (plan->user >= 0 && (demand.policy == FERRY_POLICY_AUTO || demand.policy == FERRY_POLICY_PREFETCH)) {
+        observe_storage(&demand.place);
+    }
+    if (n > 1) {
+        consider_others(&demand, operands, n, at, low, high);
+    }
+    plan_view(plan, operand->view, &demand);
+}
+
+/* Readers first: where a result goes depends on where they will be. */
+static void plan_operands(struct plan *plan, const ferry_operand *operands, size_t n, ferry_policy forced) {
+    for (int writers = 0; writers < 2; writers++) {
+        for (size_t i = 0; i < n && plan->status == FERRY_OK; i++) {
+            if ((operands[i].access == FERRY_WRITE) == (writers != 0)) {
+                plan_operand(plan, operands, n, i, forced);
+            }
+        }
+    }
+}
+
+/* An acquire: what is asked for, and what has to be said of it once the lock is let go. */
+struct acquire {
+    const ferry_operand *operands;
+    size_t n;
+    ferry_policy forced; /* over all scopes; FERRY_POLICY_DEFAULT: none */
+    ferry_site site;
+    struct strict_crossing finding; /* of strict mode's, when the status is one of its */
+};
+
 /* Brings checked operands to the stream's device. Lock held. */
-static ferry_status bring_to_device(const ferry_operand *operands, size_t n, ferry_stream *stream,
-                                    ferry_policy override) {
-    struct plan *plan = plan_begin(stream->device);
-    plan_operands(plan, operands, n, override);
-    ferry_status status = plan->status;
+static ferry_status bring_to_device(struct acquire *acquire, ferry_stream *stream) {
+    const ferry_operand *operands = acquire->operands;
+    const size_t n = acquire->n;
+    struct plan *plan = plan_begin(stream->device, link_costs(stream->device));
+    plan_operands(plan, operands, n, acquire->forced);
+    ferry_status status = finding_in_plan(plan, acquire->site, &acquire->finding);
     status = status == FERRY_OK ? for_each_storage(operands, n, stream, 0, visit_wait) : status;
     if (status == FERRY_OK && plan->nmoves > 0) {
         status = core.backend->move(plan->moves, plan->nmoves, stream->native);
@@ -146,7 +204,7 @@ static ferry_status bring_to_device(const ferry_operand *operands, size_t n, fer
         plan_undo(plan);
         return status;
     }
-    plan_commit(plan);
+    plan_commit(plan, acquire->site);
     if (plan->nmoves > 0) {
         /* A discard in flight must not meet the block's next owner, even if no launch follows. */
         (void)for_each_storage(operands, n, stream, stream_issue(stream), visit_record);
@@ -167,16 +225,23 @@ static ferry_status begin(ferry_stream *stream, ferry_stream **resolved) {
     return status;
 }
 
+/* Lets go of the lock, then says what strict mode found. */
+static ferry_status end(const struct acquire *acquire, ferry_status status) {
+    movement_unlock();
+    return finding_tell(status, &acquire->finding);
+}
+
 ferry_status ferry_acquire(const ferry_operand *operands, size_t n, ferry_stream *stream) {
+    struct acquire acquire = {.operands = operands, .n = n, .site = CALLER_SITE()};
     ferry_stream *resolved = NULL;
     ferry_status status = begin(stream, &resolved);
     if (status != FERRY_OK) {
         return status;
     }
     status = check_operands(operands, n);
-    status = status == FERRY_OK ? bring_to_device(operands, n, resolved, FERRY_POLICY_DEFAULT) : status;
-    movement_unlock();
-    return status;
+    status = status == FERRY_OK ? finding_of_touch(acquire.site, &acquire.finding) : status;
+    status = status == FERRY_OK ? bring_to_device(&acquire, resolved) : status;
+    return end(&acquire, status);
 }
 
 /* Tells a backend that cannot see for itself what the work just queued touches. Lock held. */
@@ -247,7 +312,8 @@ static ferry_status carry_home(const struct plan *plan, const ferry_operand *ope
 }
 
 /* Brings a checked operand home, when its kernels have ended. Lock held. */
-static ferry_status bring_home(const ferry_operand *operand, ferry_policy override) {
+static ferry_status bring_home(struct acquire *acquire) {
+    const ferry_operand *operand = acquire->operands;
     ferry_status status = core.hints
                               ? for_each_storage(operand, 1, NULL, 0, visit_wait_on_host)
                               /* Without concurrent access the host may not touch anything while any kernel runs. */
@@ -255,19 +321,21 @@ static ferry_status bring_home(const ferry_operand *operand, ferry_policy overri
     if (status != FERRY_OK) {
         return status;
     }
-    struct plan *plan = plan_begin(FERRY_PLACE_HOST);
-    plan_operands(plan, operand, 1, override);
-    status = carry_home(plan, operand);
+    struct plan *plan = plan_begin(FERRY_PLACE_HOST, NULL);
+    plan_operands(plan, operand, 1, acquire->forced);
+    status = finding_in_plan(plan, acquire->site, &acquire->finding);
+    status = status == FERRY_OK ? carry_home(plan, operand) : status;
     if (status != FERRY_OK) {
         plan_undo(plan);
         return status;
     }
     plan->skipped = 0;
-    plan_commit(plan);
+    plan_commit(plan, acquire->site);
+    observe_begin_round();
     return FERRY_OK;
 }
 
-static ferry_status host_acquire(const ferry_view *view, ferry_access access, ferry_policy override) {
+static ferry_status host_acquire(const ferry_view *view, ferry_access access, ferry_policy forced, ferry_site site) {
     char *low, *high;
     bounds_of(view, &low, &high);
     if (low == NULL || region_find(low) == NULL) {
@@ -279,33 +347,35 @@ static ferry_status host_acquire(const ferry_view *view, ferry_access access, fe
         return status;
     }
     const ferry_operand operand = {.view = view, .access = access};
+    struct acquire acquire = {.operands = &operand, .n = 1, .forced = forced, .site = site};
     struct storage_place place;
     status = check_operand(&operand, &place, &low, &high);
-    status = status == FERRY_OK ? bring_home(&operand, override) : status;
-    movement_unlock();
-    return status;
+    status = status == FERRY_OK ? finding_of_touch(site, &acquire.finding) : status;
+    status = status == FERRY_OK ? bring_home(&acquire) : status;
+    return end(&acquire, status);
 }
 
 ferry_status ferry_host_acquire(const ferry_view *view, ferry_access access) {
-    return host_acquire(view, access, FERRY_POLICY_DEFAULT);
+    return host_acquire(view, access, FERRY_POLICY_DEFAULT, CALLER_SITE());
 }
 
 ferry_status crossing_host_acquire(void *address, size_t bytes, ferry_access access) {
     const ferry_view view = {
         .data = address, .dtype = FERRY_UINT8, .ndim = 1, .shape = {(int64_t)bytes}, .strides = {1}};
-    return host_acquire(&view, access, FERRY_POLICY_DEFAULT);
+    return host_acquire(&view, access, FERRY_POLICY_DEFAULT, CALLER_SITE());
 }
 
 ferry_status ferry_prefetch(const ferry_view *view, ferry_place to, ferry_stream *stream) {
     if (to == FERRY_PLACE_HOST) {
-        return host_acquire(view, FERRY_READ, FERRY_POLICY_PREFETCH);
+        return host_acquire(view, FERRY_READ, FERRY_POLICY_PREFETCH, CALLER_SITE());
     }
     ferry_stream *resolved = NULL;
+    const ferry_operand operand = {.view = view, .access = FERRY_READ};
+    struct acquire acquire = {.operands = &operand, .n = 1, .forced = FERRY_POLICY_PREFETCH, .site = CALLER_SITE()};
     ferry_status status = begin(stream, &resolved);
     if (status != FERRY_OK) {
         return status;
     }
-    const ferry_operand operand = {.view = view, .access = FERRY_READ};
     struct storage_place place;
     char *low, *high;
     status = check_operand(&operand, &place, &low, &high);
@@ -314,34 +384,79 @@ ferry_status ferry_prefetch(const ferry_view *view, ferry_place to, ferry_stream
                              resolved->device, to);
     }
     if (status == FERRY_OK && core.hints && low != NULL && !place.region->tiny) {
-        status = bring_to_device(&operand, 1, resolved, FERRY_POLICY_PREFETCH);
+        status = bring_to_device(&acquire, resolved);
+    }
+    return end(&acquire, status);
+}
+
+ferry_policy ferry_thread_policy_set(ferry_policy policy) {
+    const ferry_policy before = thread_policy;
+    thread_policy = policy;
+    return before;
+}
+
+ferry_status ferry_advise(const ferry_view *view, const ferry_advice *advice) {
+    ferry_status status = core_start_device();
+    if (status != FERRY_OK) {
+        return status;
+    }
+    if (strcmp(ferry_policy_name(advice->policy), "unknown") == 0 || advice->passes < 0) {
+        return ferry_error(FERRY_INVALID_ARGUMENT, "advice of policy %d and %d passes", (int)advice->policy,
+                           advice->passes);
+    }
+    char *low, *high;
+    struct storage_place place;
+    bounds_of(view, &low, &high);
+    if (low == NULL) {
+        return FERRY_OK;
+    }
+    movement_lock();
+    status = find_storage(view, low, high, &place);
+    if (status == FERRY_OK && !place.region->tiny) {
+        memories_begin(&place, false);
+        place.storage->memories.policy = advice->policy;
+        place.storage->memories.history.advised = (uint16_t)clamp_passes((unsigned)advice->passes);
     }
     movement_unlock();
     return status;
 }
 
-ferry_place ferry_view_place(const ferry_view *view) {
+ferry_status crossing_find(const ferry_view *view, char **low, char **high, struct storage_place *place) {
+    bounds_of(view, low, high);
+    if (*low == NULL) {
+        return ferry_error(FERRY_NOT_FOUND, "a view without elements lies nowhere");
+    }
+    return find_storage(view, *low, *high, place);
+}
+
+ferry_place crossing_place(const ferry_view *view, const struct storage_place *place) {
     struct extents extents;
+    char *low, *high;
+    ferry_place found = FERRY_PLACE_MIXED;
+    bool first = true;
+    extents_begin(&extents, view);
+    while (extents_next(&extents, &low, &high)) {
+        size_t page = region_page(place->region, low);
+        const size_t end_page = region_page(place->region, high - 1) + 1;
+        while (page < end_page) {
+            const struct residency_run run = residency_run_at(&place->region->residency, page, end_page);
+            found = first || found == state_place(run.state) ? state_place(run.state) : FERRY_PLACE_MIXED;
+            first = false;
+            page = run.end_page;
+        }
+    }
+    return place->region->tiny && found == FERRY_PLACE_NOWHERE ? FERRY_PLACE_HOST : found;
+}
+
+ferry_place ferry_view_place(const ferry_view *view) {
     struct storage_place place;
     char *low, *high;
     bounds_of(view, &low, &high);
     if (low == NULL || !storage_find(low, &place) || reaches_beyond(&place, high)) {
         return FERRY_PLACE_HOST;
     }
-    ferry_place found = FERRY_PLACE_MIXED;
-    bool first = true;
     movement_lock();
-    extents_begin(&extents, view);
-    while (extents_next(&extents, &low, &high)) {
-        size_t page = region_page(place.region, low);
-        const size_t end_page = region_page(place.region, high - 1) + 1;
-        while (page < end_page) {
-            const struct residency_run run = residency_run_at(&place.region->residency, page, end_page);
-            found = first || found == state_place(run.state) ? state_place(run.state) : FERRY_PLACE_MIXED;
-            first = false;
-            page = run.end_page;
-        }
-    }
+    const ferry_place found = crossing_place(view, &place);
     movement_unlock();
-    return place.region->tiny && found == FERRY_PLACE_NOWHERE ? FERRY_PLACE_HOST : found;
+    return found;
 }

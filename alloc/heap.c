@@ -117,6 +117,25 @@ static void arena_finish(struct arena *arena) {
     region_list_finish(&arena->regions);
 }
 
+struct arena *heap_placed_arena(ferry_heap *heap) {
+    if (atomic_load_explicit(&heap->has_placed, memory_order_acquire)) {
+        return &heap->placed;
+    }
+    heap_lock();
+    if (!atomic_load(&heap->has_placed) && arena_init(&heap->placed, heap, false, true) == FERRY_OK) {
+        atomic_store_explicit(&heap->has_placed, true, memory_order_release);
+    }
+    const bool made = atomic_load(&heap->has_placed);
+    heap_unlock();
+    return made ? &heap->placed : NULL;
+}
+
+static void finish_placed(ferry_heap *heap) {
+    if (atomic_load(&heap->has_placed)) {
+        arena_finish(&heap->placed);
+    }
+}
+
 /* Gives the heap a slot. */
 static ferry_status enlist(ferry_heap *heap) {
     heap_lock();
@@ -198,6 +217,7 @@ void ferry_heap_destroy(ferry_heap *heap) {
     heap_caches_drop(heap);
     heap_unlock();
     heap_count_out(heap);
+    finish_placed(heap);
     arena_finish(&heap->tiny);
     arena_finish(&heap->pages);
     free(heap);
@@ -208,7 +228,7 @@ ferry_heap *ferry_heap_default(void) {
 }
 
 ferry_policy ferry_heap_policy(const ferry_heap *heap) {
-    return heap == NULL ? (core_start() == FERRY_OK ? core.policy : FERRY_POLICY_PREFETCH) : heap->policy;
+    return heap == NULL ? (core_start() == FERRY_OK ? core.policy : FERRY_POLICY_AUTO) : heap->policy;
 }
 
 static void for_each_heap(void (*visit)(ferry_heap *heap)) {
@@ -225,11 +245,17 @@ static void for_each_heap(void (*visit)(ferry_heap *heap)) {
 static void purge(ferry_heap *heap) {
     arena_command(&heap->pages, "purge");
     arena_command(&heap->tiny, "purge");
+    if (atomic_load(&heap->has_placed)) {
+        arena_command(&heap->placed, "purge");
+    }
 }
 
 static void trim(ferry_heap *heap) {
     region_trim(&heap->pages.regions);
     region_trim(&heap->tiny.regions);
+    if (atomic_load(&heap->has_placed)) {
+        region_trim(&heap->placed.regions);
+    }
 }
 
 ferry_status ferry_trim(void) {

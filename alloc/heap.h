@@ -1,4 +1,4 @@
-/* Heaps: two jemalloc arenas each, one for storages of a page and more, one for tiny ones. */
+/* Heaps: jemalloc arenas for storages of a page and more, for tiny ones, and for those that live on devices. */
 #ifndef FERRY_ALLOC_HEAP_H
 #define FERRY_ALLOC_HEAP_H
 
@@ -21,7 +21,13 @@ struct ferry_heap {
     uint32_t slot;   /* index in the table of heaps and in every thread's caches; reused */
     uint64_t serial; /* never reused: tells a slot's heaps apart */
     struct arena pages, tiny;
+    /* Blocks that only devices use, so that they are recycled where they are: made when the first one is wanted. */
+    struct arena placed;
+    _Atomic bool has_placed;
 };
+
+/* The arena of blocks that only devices use; NULL when it cannot be made. */
+struct arena *heap_placed_arena(ferry_heap *heap);
 
 void heap_lock(void);
 void heap_unlock(void);

@@ -21,6 +21,12 @@ static void add_storages(const struct region *region, struct live *live) {
     }
 }
 
+static void add_regions(const struct region_list *list, struct live *live) {
+    for (const struct region *region = list->first; region != NULL; region = region->next) {
+        add_storages(region, live);
+    }
+}
+
 static uint64_t arena_stat(const struct arena *arena, const char *which, size_t value_bytes) {
     char name[64];
     uint64_t value = 0;
@@ -44,8 +50,9 @@ static void add_tiny(const struct arena *arena, struct live *live) {
 
 void heap_count_out(const ferry_heap *heap) {
     struct live live = {0};
-    for (const struct region *region = heap->pages.regions.first; region != NULL; region = region->next) {
-        add_storages(region, &live);
+    add_regions(&heap->pages.regions, &live);
+    if (atomic_load(&heap->has_placed)) {
+        add_regions(&heap->placed.regions, &live);
     }
     add_tiny(&heap->tiny, &live);
     thread_count_without(0, live.blocks, (uint64_t)0 - live.small_bytes);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "caller.h"
 #include "core.h"
 #include "counters.h"
 #include "crossing.h"
@@ -110,6 +111,47 @@ static size_t pages_for(size_t bytes, int alignment_flags) {
     return alignment_flags > LOG_PAGE_BYTES && pages < LEAST_LARGE_PAGES ? LEAST_LARGE_PAGES : pages;
 }
 
+/* A block for whom devices are expected to be the only users, from where such blocks are recycled: it is in place
+ * already. NULL: there is none. */
+static void *take_placed(ferry_heap *heap, size_t class_bytes, int alignment_flags) {
+    struct arena *placed = heap_placed_arena(heap);
+    return placed == NULL
+               ? NULL
+               : from_arena(class_bytes, MALLOCX_ARENA((int)placed->index) | MALLOCX_TCACHE_NONE | alignment_flags);
+}
+
+static void open_remembered(struct storage *storage, ferry_site site, struct site_key key,
+                            const struct site_outlook *born) {
+    storage->born_at = site;
+    storage->site = key;
+    storage->born = *born;
+}
+
+/* A block that its site remembers: it may be born where the site's blocks are used. */
+static void *take_remembered(ferry_heap *heap, struct heap_caches *caches, size_t bytes, int alignment_flags,
+                             ferry_site site, bool *zeros) {
+    struct site_outlook born;
+    const struct site_key key = site_born(site, bytes, &born);
+    const size_t pages = pages_for(bytes, alignment_flags), class_bytes = pages * FERRY_PAGE_BYTES;
+    void *block = NULL;
+    if (born.known && born.next == ENDING_NOTHING && heap->policy == FERRY_POLICY_AUTO) {
+        block = take_placed(heap, class_bytes, alignment_flags);
+    }
+    if (block == NULL) {
+        block = raw(heap, caches, class_bytes, pages_class_index(pages), alignment_flags);
+    }
+    if (block == NULL) {
+        block = raw_at_last(heap, caches, class_bytes, alignment_flags);
+    }
+    if (block != NULL) {
+        struct region *region = region_find(block);
+        *zeros = storage_open(region, block, bytes, pages);
+        open_remembered(storage_at(region, block), site, key, &born);
+        count_block(caches_counts(caches), bytes, true);
+    }
+    return block;
+}
+
 /* Whole pages, so that jemalloc's small classes put no two storages on one. *zeros: the block is known to read as zero.
  */
 static inline void *take_pages(ferry_heap *heap, struct heap_caches *caches, size_t bytes, int alignment_flags,
@@ -140,7 +182,7 @@ static inline void *take_tiny(ferry_heap *heap, struct heap_caches *caches, size
     return block;
 }
 
-static void *take(ferry_heap *heap, size_t bytes, int alignment_flags, bool *zeros) {
+static void *take(ferry_heap *heap, size_t bytes, int alignment_flags, ferry_site site, bool *zeros) {
     size_t class_bytes = bytes == 0 ? 1 : bytes;
     if (class_bytes <= LARGEST_TINY_CLASS_BYTES) {
         class_bytes =
@@ -148,12 +190,15 @@ static void *take(ferry_heap *heap, size_t bytes, int alignment_flags, bool *zer
     }
     struct heap_caches *caches = heap_caches_get(heap);
     *zeros = false;
+    if (bytes >= REMEMBERED_BYTES) {
+        return take_remembered(heap, caches, bytes, alignment_flags, site, zeros);
+    }
     /* An alignment can make a page of less. */
     return class_bytes <= LARGEST_TINY_CLASS_BYTES ? take_tiny(heap, caches, class_bytes, alignment_flags)
                                                    : take_pages(heap, caches, bytes, alignment_flags, zeros);
 }
 
-static void *allocate(ferry_heap *heap, size_t bytes, int alignment_flags, bool *zeros) {
+static void *allocate(ferry_heap *heap, size_t bytes, int alignment_flags, ferry_site site, bool *zeros) {
     if (bytes > LARGEST_BYTES) {
         ferry_error(FERRY_LIMIT, "%zu bytes are more than an address space holds", bytes);
         return fail(FERRY_LIMIT, bytes);
@@ -171,13 +216,13 @@ static void *allocate(ferry_heap *heap, size_t bytes, int alignment_flags, bool 
     if (core_attention_to(CORE_DEFERRED)) {
         deferred_reap();
     }
-    void *block = take(heap, bytes, alignment_flags, zeros);
+    void *block = take(heap, bytes, alignment_flags, site, zeros);
     return block == NULL ? fail(FERRY_LIMIT, bytes) : block;
 }
 
 void *ferry_heap_malloc(ferry_heap *heap, size_t bytes) {
     bool zeros;
-    return allocate(heap, bytes, 0, &zeros);
+    return allocate(heap, bytes, 0, CALLER_SITE(), &zeros);
 }
 
 /* Overwrites a whole block with zeros, wherever its pages are. */
@@ -189,14 +234,14 @@ static bool clear(void *block, size_t bytes) {
     return true;
 }
 
-void *ferry_heap_calloc(ferry_heap *heap, size_t count, size_t bytes) {
+static void *allocate_zeros(ferry_heap *heap, size_t count, size_t bytes, ferry_site site) {
     size_t total;
     if (__builtin_mul_overflow(count, bytes, &total)) {
         ferry_error(FERRY_LIMIT, "%zu times %zu bytes are more than an address space holds", count, bytes);
         return fail(FERRY_LIMIT, SIZE_MAX);
     }
     bool zeros = false;
-    void *block = allocate(heap, total, 0, &zeros);
+    void *block = allocate(heap, total, 0, site, &zeros);
     if (block != NULL && !zeros && !clear(block, total)) {
         ferry_free(block);
         errno = ENOMEM;
@@ -205,7 +250,11 @@ void *ferry_heap_calloc(ferry_heap *heap, size_t count, size_t bytes) {
     return block;
 }
 
-void *ferry_heap_aligned_alloc(ferry_heap *heap, size_t alignment, size_t bytes) {
+void *ferry_heap_calloc(ferry_heap *heap, size_t count, size_t bytes) {
+    return allocate_zeros(heap, count, bytes, CALLER_SITE());
+}
+
+static void *allocate_aligned(ferry_heap *heap, size_t alignment, size_t bytes, ferry_site site) {
     if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > FERRY_BLOCK_BYTES) {
         ferry_error(FERRY_INVALID_ARGUMENT, "an alignment of %zu is not a power of two up to %zu", alignment,
                     FERRY_BLOCK_BYTES);
@@ -218,7 +267,11 @@ void *ferry_heap_aligned_alloc(ferry_heap *heap, size_t alignment, size_t bytes)
     }
     bool zeros;
     /* Every class suits 16; below it jemalloc would take one that no stack is for. */
-    return allocate(heap, bytes, alignment <= 16 ? 0 : MALLOCX_ALIGN(alignment), &zeros);
+    return allocate(heap, bytes, alignment <= 16 ? 0 : MALLOCX_ALIGN(alignment), site, &zeros);
+}
+
+void *ferry_heap_aligned_alloc(ferry_heap *heap, size_t alignment, size_t bytes) {
+    return allocate_aligned(heap, alignment, bytes, CALLER_SITE());
 }
 
 /* A block of the thread's stacks, NULL when there is none of that class. bytes > 0. */
@@ -249,15 +302,16 @@ void *ferry_malloc(size_t bytes) {
             return block;
         }
     }
-    return ferry_heap_malloc(heap, bytes);
+    bool zeros;
+    return allocate(heap, bytes, 0, CALLER_SITE(), &zeros);
 }
 
 void *ferry_calloc(size_t count, size_t bytes) {
-    return ferry_heap_calloc(NULL, count, bytes);
+    return allocate_zeros(NULL, count, bytes, CALLER_SITE());
 }
 
 void *ferry_aligned_alloc(size_t alignment, size_t bytes) {
-    return ferry_heap_aligned_alloc(NULL, alignment, bytes);
+    return allocate_aligned(NULL, alignment, bytes, CALLER_SITE());
 }
 
 static inline void recycle_class(ferry_heap *heap, struct heap_caches *caches, void *block, size_t class_bytes,
@@ -279,6 +333,9 @@ static inline void recycle(struct region *region, struct storage *storage, void 
         return;
     }
     const size_t pages = storage->pages;
+    if (bytes >= REMEMBERED_BYTES && !storage->fresh) {
+        memories_end(region, storage, block);
+    }
     storage_close(region, storage);
     recycle_class(region->heap, caches, block, pages * FERRY_PAGE_BYTES, pages_class_index(pages));
 }
@@ -362,8 +419,10 @@ static void *realloc_forked(void *block, size_t bytes) {
 }
 
 void *ferry_realloc(void *block, size_t bytes) {
+    const ferry_site site = CALLER_SITE();
+    bool zeros;
     if (block == NULL) {
-        return ferry_malloc(bytes);
+        return allocate(NULL, bytes, 0, site, &zeros);
     }
     if (core_forked()) {
         return realloc_forked(block, bytes);
@@ -375,7 +434,7 @@ void *ferry_realloc(void *block, size_t bytes) {
         return NULL;
     }
     const size_t old_bytes = ferry_usable_size(block);
-    void *moved = ferry_heap_malloc(region->heap, bytes);
+    void *moved = allocate(region->heap, bytes, 0, site, &zeros);
     if (moved == NULL) {
         return NULL;
     }

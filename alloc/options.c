@@ -103,8 +103,9 @@ ferry_status options_resolve(const ferry_options *in, ferry_options *out) {
         return ferry_error(FERRY_INVALID_ARGUMENT, "%d is no policy", (int)options.policy);
     }
     if (options.policy == FERRY_POLICY_DEFAULT) {
-        options.policy = FERRY_POLICY_PREFETCH;
+        options.policy = FERRY_POLICY_AUTO;
     }
+    options.strict = options.strict || flag_from_environment("FERRY_STRICT");
     options.oversubscribe = options.oversubscribe || flag_from_environment("FERRY_OVERSUBSCRIBE");
     *out = options;
     return FERRY_OK;

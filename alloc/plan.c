@@ -1,19 +1,23 @@
 #include "plan.h"
 
-#include <sys/mman.h>
-
 #include "buffer.h"
 #include "core.h"
 #include "counters.h"
+#include "memories.h"
 
 static struct plan shared;
 
-struct plan *plan_begin(ferry_place user) {
+struct plan *plan_begin(ferry_place user, const ferry_link_costs *costs) {
     struct plan *plan = &shared;
-    plan->user = user;
-    plan->nsteps = plan->nmoves = 0;
-    plan->remote_bytes_to_device = plan->remote_bytes_to_host = plan->skipped = 0;
-    plan->status = FERRY_OK;
+    *plan = (struct plan){.user = user,
+                          .costs = costs,
+                          .steps = plan->steps,
+                          .steps_room = plan->steps_room,
+                          .moves = plan->moves,
+                          .moves_room = plan->moves_room,
+                          .traces = plan->traces,
+                          .traces_room = plan->traces_room,
+                          .status = FERRY_OK};
     return plan;
 }
 
@@ -53,10 +57,20 @@ static bool add_move(struct plan *plan, const struct step *step) {
     return true;
 }
 
+static struct trace *add_trace(struct plan *plan, const struct demand *demand) {
+    if (!reserve_one(plan, (void **)&plan->traces, sizeof *plan->traces, plan->ntraces, &plan->traces_room)) {
+        return NULL;
+    }
+    struct trace *trace = &plan->traces[plan->ntraces++];
+    *trace = (struct trace){.place = demand->place,
+                            .access = demand->access,
+                            .passes = plan->user >= 0 && !demand->shares_pages ? demand->passes : 0};
+    return trace;
+}
+
 /*
  * Pages that the library has never seen touched may have been filled by a host that did not say so. The kernel's page
- * tables know: shortens the run to pages that agree, and tells whether they are there. When it cannot be told, they
- * count as there.
+ * tables know: shortens the run to pages that agree, and tells whether they are there.
  */
 static bool host_has_touched(const struct region *region, struct residency_run *run) {
     enum { PAGES_AT_ONCE = 4096 };
@@ -65,12 +79,10 @@ static bool host_has_touched(const struct region *region, struct residency_run *
     bool first = false;
     while (page < run->end_page) {
         const size_t n = run->end_page - page < PAGES_AT_ONCE ? run->end_page - page : PAGES_AT_ONCE;
-        if (mincore(region->base + page * FERRY_PAGE_BYTES, n * FERRY_PAGE_BYTES, present) != 0) {
-            return true;
-        }
-        first = page == run->first_page ? (present[0] & 1) != 0 : first;
+        observe_pages(region, page, n, present);
+        first = page == run->first_page ? present[0] != 0 : first;
         for (size_t i = 0; i < n; i++, page++) {
-            if (((present[i] & 1) != 0) != first) {
+            if ((present[i] != 0) != first) {
                 run->end_page = page;
                 return first;
             }
@@ -91,129 +103,314 @@ static bool from_device_to_host(const struct step *step) {
     return travels(step->action) && state_place(step->before) >= 0 && state_place(step->after) == FERRY_PLACE_HOST;
 }
 
-/* Where the pages are afterwards, and what is then known of their contents. */
-static page_state state_after(const struct plan *plan, struct step *step, ferry_access access) {
-    ferry_place place = state_place(step->before);
-    if (step->action == POLICY_REMOTE) {
-        place = place == FERRY_PLACE_NOWHERE ? FERRY_PLACE_HOST : place;
-    } else if (step->action != POLICY_KEEP || (access & FERRY_WRITE) != 0) {
+static bool read_remotely(const struct step *step) {
+    return step->remote_bytes > 0 && (step->access & FERRY_READ) != 0;
+}
+
+static bool written_remotely(const struct step *step) {
+    return step->remote_bytes > 0 && (step->access & FERRY_WRITE) != 0;
+}
+
+/* Bytes of the step that cross in a direction in which they have crossed, unwritten. */
+static uint64_t redundant_bytes(const struct step *step) {
+    const uint64_t bytes = (step->end_page - step->first_page) * FERRY_PAGE_BYTES;
+    if (from_host_to_device(step) && (step->before & STATE_CROSSED_TO_DEVICE) != 0) {
+        return bytes;
+    }
+    if (from_device_to_host(step) && (step->before & STATE_CROSSED_TO_HOST) != 0) {
+        return bytes;
+    }
+    return read_remotely(step) && (step->before & STATE_CROSSED_TO_DEVICE) != 0 ? step->remote_bytes : 0;
+}
+
+/* One stretch of a view's bytes and the pages it lies on. */
+struct stretch {
+    const char *begin, *end;
+    size_t first_page, end_page;
+    bool whole;       /* every byte of the pages is the view's */
+    bool overwritten; /* and what they hold is worthless */
+};
+
+static ferry_place place_after(const struct plan *plan, const struct step *step) {
+    const ferry_place place = state_place(step->before);
+    switch (step->action) {
+    case POLICY_REMOTE:
+        return place == FERRY_PLACE_NOWHERE ? FERRY_PLACE_HOST : place;
+    case POLICY_KEEP:
         /* A host that may read pages nobody has touched need not do so: they stay nowhere. */
-        place = plan->user;
+        return place == FERRY_PLACE_NOWHERE && (step->access & FERRY_WRITE) != 0 ? plan->user : place;
+    case POLICY_PREFETCH:
+    case POLICY_DISCARD_PREFETCH:
+    case POLICY_FAULT:
+        break;
     }
+    return plan->user;
+}
+
+static page_state crossed_after(const struct step *step, bool whole) {
+    if ((step->access & FERRY_WRITE) != 0 || step->action == POLICY_DISCARD_PREFETCH) {
+        return 0;
+    }
+    page_state crossed = step->before & STATE_CROSSED;
+    /* A page of which a kernel loads a part has not crossed: its other bytes may follow. */
+    crossed |= from_host_to_device(step) || (read_remotely(step) && whole) ? STATE_CROSSED_TO_DEVICE : 0;
+    crossed |= from_device_to_host(step) ? STATE_CROSSED_TO_HOST : 0;
+    return crossed;
+}
+
+/* Where the pages are afterwards, and what is then known of their contents. */
+static page_state state_after(const struct plan *plan, const struct demand *demand, struct step *step, bool whole) {
+    const ferry_place place = place_after(plan, step);
     step->after = state_of_place(place);
-    if ((access & FERRY_WRITE) != 0 || step->action == POLICY_DISCARD_PREFETCH) {
-        return step->after;
+    page_state after = step->after | crossed_after(step, whole);
+    if (plan->user >= 0 && place != FERRY_PLACE_NOWHERE && !step->region->tiny) {
+        after |= state_of_passes(state_passes(step->before) + (demand->shares_pages ? 0 : demand->passes));
     }
-    page_state flags = step->before & STATE_CROSSED;
-    flags |= from_host_to_device(step) ? STATE_CROSSED_TO_DEVICE : 0;
-    flags |= from_device_to_host(step) ? STATE_CROSSED_TO_HOST : 0;
-    return step->after | flags;
+    return after;
+}
+
+/* Whether this launch already uses the pages across the bus for another operand. */
+static bool used_remotely(const struct plan *plan, const struct step *run) {
+    for (size_t i = 0; i < plan->nsteps; i++) {
+        const struct step *step = &plan->steps[i];
+        if (step->action == POLICY_REMOTE && step->region == run->region && step->first_page < run->end_page &&
+            run->first_page < step->end_page) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static unsigned passes_before(const struct demand *demand, page_state state) {
+    const unsigned exact = state_passes(state);
+    if (exact < STATE_PASSES_MAX) {
+        return exact;
+    }
+    const unsigned whole = history_passes_now(&demand->place.storage->memories.history, demand->place.bytes);
+    return whole > exact ? whole : exact;
+}
+
+static bool inputs_on_device(const struct plan *plan) {
+    return plan->inputs_on_host_bytes <= plan->inputs_on_device_bytes;
+}
+
+/* Decides about the step's pages. */
+static struct verdict decide(const struct plan *plan, const struct demand *demand, const struct step *step,
+                             bool overwritten, struct outlook *outlook) {
+    const struct region *region = step->region;
+    struct policy_question question = {.policy = demand->policy,
+                                       .hints = core.hints,
+                                       .homed = region->homed,
+                                       .tiny = region->tiny,
+                                       .overwritten = overwritten,
+                                       .place = state_place(step->before),
+                                       .user = plan->user,
+                                       .access = demand->pages_access,
+                                       .bytes = (step->end_page - step->first_page) * FERRY_PAGE_BYTES,
+                                       .costs = plan->costs};
+    if (demand->shares_pages && question.place < 0 && used_remotely(plan, step)) {
+        return (struct verdict){.action = POLICY_REMOTE};
+    }
+    if (question.policy == FERRY_POLICY_AUTO && question.user >= 0 && question.place < 0) {
+        const struct coming_use use = {demand->pages_access, demand->passes, passes_before(demand, step->before),
+                                       inputs_on_device(plan)};
+        question.outlook = *outlook = predict(&demand->place.storage->memories.history, &use);
+    }
+    return policy_decide(&question);
+}
+
+static size_t bytes_within(const struct step *step, const struct stretch *stretch) {
+    const char *begin = step->region->base + step->first_page * FERRY_PAGE_BYTES;
+    const char *end = step->region->base + step->end_page * FERRY_PAGE_BYTES;
+    begin = begin < stretch->begin ? stretch->begin : begin;
+    end = end > stretch->end ? stretch->end : end;
+    return (size_t)(end - begin);
+}
+
+/* What the storage will remember of the step. */
+static void trace_step(struct plan *plan, const struct demand *demand, struct trace *trace, const struct step *step,
+                       const struct verdict *verdict, const struct outlook *outlook) {
+    const size_t bytes = (step->end_page - step->first_page) * FERRY_PAGE_BYTES;
+    const bool decided = plan->user >= 0 ? verdict->remote_ns > 0 : state_passes(step->before) > 0;
+    if (decided && bytes > trace->decided_bytes) {
+        trace->decided_bytes = bytes;
+        trace->verdict = *verdict;
+        trace->outlook = *outlook;
+        trace->passes = plan->user >= 0 ? trace->passes : passes_before(demand, step->before);
+    }
+    trace->to_device = trace->to_device || from_host_to_device(step) || read_remotely(step);
+    trace->to_host = trace->to_host || from_device_to_host(step) || written_remotely(step);
+    const uint64_t again = redundant_bytes(step);
+    if (again > 0 && (plan->redundant_bytes == 0 || plan->redundant.storage == demand->place.storage)) {
+        plan->redundant = demand->place;
+        plan->redundant_bytes += again;
+    }
+}
+
+static void note_input(struct plan *plan, const struct demand *demand, const struct step *step) {
+    if (plan->user >= 0 && (demand->access & FERRY_READ) != 0) {
+        const uint64_t bytes = (step->end_page - step->first_page) * FERRY_PAGE_BYTES;
+        *(state_place(step->after) >= 0 ? &plan->inputs_on_device_bytes : &plan->inputs_on_host_bytes) += bytes;
+    }
+}
+
+/* Plans a run of pages in one state; whether it has to be moved. */
+static bool plan_run(struct plan *plan, const struct demand *demand, const struct stretch *stretch,
+                     const struct residency_run *run, struct trace *trace) {
+    struct region *region = demand->place.region;
+    struct step step = {.region = region,
+                        .first_page = run->first_page,
+                        .end_page = run->end_page,
+                        .before = run->state,
+                        .after = run->state,
+                        .access = demand->access};
+    struct outlook outlook = {0};
+    const struct verdict verdict = decide(plan, demand, &step, stretch->overwritten, &outlook);
+    const bool move = verdict.action == POLICY_PREFETCH || verdict.action == POLICY_DISCARD_PREFETCH;
+    step.action = verdict.action;
+    step.remote_bytes = verdict.action == POLICY_REMOTE && !region->tiny ? bytes_within(&step, stretch) : 0;
+    step.after = state_after(plan, demand, &step, stretch->whole);
+    trace_step(plan, demand, trace, &step, &verdict, &outlook);
+    note_input(plan, demand, &step);
+    if (step.action == POLICY_KEEP && step.after == step.before) {
+        return false;
+    }
+    if (!add_step(plan, &step) || (move && !add_move(plan, &step))) {
+        return false;
+    }
+    residency_set(&region->residency, run->first_page, run->end_page, step.after);
+    return move;
 }
 
 /* Plans pages of one storage that are used in one way; whether anything has to be moved. */
-static bool plan_pages(struct plan *plan, const struct demand *demand, size_t first_page, size_t end_page,
-                       bool overwritten) {
+static bool plan_stretch(struct plan *plan, const struct demand *demand, const struct stretch *stretch,
+                         struct trace *trace) {
     struct region *region = demand->place.region;
     bool moved = false;
-    while (first_page < end_page && plan->status == FERRY_OK) {
-        struct residency_run run = residency_run_at(&region->residency, first_page, end_page);
-        if (state_place(run.state) == FERRY_PLACE_NOWHERE && !overwritten && plan->user >= 0 && !region->tiny &&
-            host_has_touched(region, &run)) {
+    size_t page = stretch->first_page;
+    while (page < stretch->end_page && plan->status == FERRY_OK) {
+        struct residency_run run = residency_run_at(&region->residency, page, stretch->end_page);
+        if (state_place(run.state) == FERRY_PLACE_NOWHERE && !stretch->overwritten && plan->user >= 0 &&
+            !region->tiny && host_has_touched(region, &run)) {
             run.state = state_of_place(FERRY_PLACE_HOST);
         }
-        first_page = run.end_page;
-        const struct policy_question question = {demand->policy,         core.hints, region->tiny, overwritten,
-                                                 state_place(run.state), plan->user};
-        struct step step = {region, run.first_page, run.end_page, run.state, run.state, policy_decide(&question)};
-        const bool move = step.action == POLICY_PREFETCH || step.action == POLICY_DISCARD_PREFETCH;
-        step.after = state_after(plan, &step, demand->access);
-        if (step.action == POLICY_KEEP && step.after == step.before) {
-            continue;
-        }
-        if (!add_step(plan, &step) || (move && !add_move(plan, &step))) {
-            break;
-        }
-        moved = moved || move;
-        residency_set(&region->residency, run.first_page, run.end_page, step.after);
+        page = run.end_page;
+        moved = plan_run(plan, demand, stretch, &run, trace) || moved;
     }
     return moved;
 }
 
-/* What lay in the block before it was allocated is nobody's contents any more. */
-static void freshen(const struct storage_place *place) {
-    if (place->storage->fresh && !place->region->tiny) {
-        const size_t first = region_page(place->region, place->base);
-        residency_clear_flags(&place->region->residency, first, first + place->storage->pages, STATE_CROSSED);
-        place->storage->fresh = false;
-    }
-}
-
 /* Whole pages inside the run are the view's own; a page that it shares, at either edge, is not. Behind the storage's
  * last byte there is nobody. */
-static bool plan_run(struct plan *plan, const struct demand *demand, const char *begin, const char *end, bool owned) {
+static bool plan_extent(struct plan *plan, const struct demand *demand, const char *begin, const char *end, bool dense,
+                        struct trace *trace) {
     const struct region *region = demand->place.region;
+    const char *page_end = end;
     if (end == demand->place.base + demand->place.bytes) {
-        end = demand->place.base + storage_pages(demand->place.bytes) * FERRY_PAGE_BYTES;
+        page_end = demand->place.base + storage_pages(demand->place.bytes) * FERRY_PAGE_BYTES;
     }
-    const size_t begin_bytes = (size_t)(begin - region->base), end_bytes = (size_t)(end - region->base);
+    const size_t begin_bytes = (size_t)(begin - region->base), end_bytes = (size_t)(page_end - region->base);
     const size_t first = begin_bytes / FERRY_PAGE_BYTES, last = storage_pages(end_bytes);
     const size_t inner = storage_pages(begin_bytes), inner_end = end_bytes / FERRY_PAGE_BYTES;
-    if (!owned || inner >= inner_end) {
-        return plan_pages(plan, demand, first, last, false);
+    struct stretch stretch = {begin, end, first, last, false, false};
+    if (!dense || inner >= inner_end) {
+        return plan_stretch(plan, demand, &stretch, trace);
     }
-    bool moved = plan_pages(plan, demand, first, inner, false);
-    moved = plan_pages(plan, demand, inner, inner_end, true) || moved;
-    return plan_pages(plan, demand, inner_end, last, false) || moved;
+    stretch.end_page = inner;
+    bool moved = plan_stretch(plan, demand, &stretch, trace);
+    const bool overwritten = demand->access == FERRY_WRITE && !demand->keep_contents;
+    stretch = (struct stretch){begin, end, inner, inner_end, true, overwritten};
+    moved = plan_stretch(plan, demand, &stretch, trace) || moved;
+    stretch = (struct stretch){begin, end, inner_end, last, false, false};
+    return plan_stretch(plan, demand, &stretch, trace) || moved;
 }
 
-static void count_remote(struct plan *plan, ferry_access access, size_t bytes) {
-    plan->remote_bytes_to_device += (access & FERRY_READ) != 0 ? bytes : 0;
-    plan->remote_bytes_to_host += (access & FERRY_WRITE) != 0 ? bytes : 0;
+static void count_tiny(struct plan *plan, ferry_access access, size_t bytes) {
+    plan->tiny_bytes_to_device += (access & FERRY_READ) != 0 ? bytes : 0;
+    plan->tiny_bytes_to_host += (access & FERRY_WRITE) != 0 ? bytes : 0;
 }
 
 void plan_view(struct plan *plan, const ferry_view *view, const struct demand *demand) {
     struct extents extents;
     char *begin, *end;
     bool moved = false;
-    freshen(&demand->place);
+    struct trace *trace = add_trace(plan, demand);
+    const bool tiny = demand->place.region->tiny && core.hints && plan->user >= 0;
+    const size_t steps_before = plan->nsteps;
     extents_begin(&extents, view);
-    const bool owned = demand->access == FERRY_WRITE && extents.dense && !demand->keep_contents;
-    const bool remote = demand->place.region->tiny && core.hints && plan->user >= 0;
     while (plan->status == FERRY_OK && extents_next(&extents, &begin, &end)) {
-        moved = plan_run(plan, demand, begin, end, owned) || moved;
-        if (remote) {
-            count_remote(plan, demand->access, (size_t)(end - begin));
+        moved = plan_extent(plan, demand, begin, end, extents.dense, trace) || moved;
+        trace->bytes += (size_t)(end - begin);
+        if (tiny) {
+            count_tiny(plan, demand->access, (size_t)(end - begin));
         }
     }
+    bool remote = tiny;
+    for (size_t i = steps_before; i < plan->nsteps && !remote && !moved; i++) {
+        remote = plan->steps[i].remote_bytes > 0;
+    }
     plan->skipped += !moved && !remote && demand->policy != FERRY_POLICY_NONE ? 1 : 0;
+}
+
+static void count_remote(uint64_t to_device, uint64_t to_host) {
+    COUNT(bytes_to_device, to_device);
+    COUNT(remote_bytes_to_device, to_device);
+    COUNT(bytes_to_host, to_host);
+    COUNT(remote_bytes_to_host, to_host);
 }
 
 static void count_step(const struct step *step) {
     const size_t bytes = (step->end_page - step->first_page) * FERRY_PAGE_BYTES;
     const bool ours = step->action == POLICY_PREFETCH;
-    if (step->action == POLICY_DISCARD_PREFETCH && state_place(step->before) != FERRY_PLACE_NOWHERE) {
+    if (step->remote_bytes > 0) {
+        count_remote(read_remotely(step) ? step->remote_bytes : 0, written_remotely(step) ? step->remote_bytes : 0);
+    } else if (step->action == POLICY_DISCARD_PREFETCH && state_place(step->before) != FERRY_PLACE_NOWHERE) {
         COUNT(discarded_bytes, bytes);
     } else if (from_host_to_device(step)) {
         COUNT(bytes_to_device, bytes);
         COUNT(prefetched_bytes_to_device, ours ? bytes : 0);
-        COUNT(redundant_bytes, (step->before & STATE_CROSSED_TO_DEVICE) != 0 ? bytes : 0);
     } else if (from_device_to_host(step)) {
         COUNT(bytes_to_host, bytes);
         COUNT(prefetched_bytes_to_host, ours ? bytes : 0);
-        COUNT(redundant_bytes, (step->before & STATE_CROSSED_TO_HOST) != 0 ? bytes : 0);
     } else if (travels(step->action) && state_place(step->before) >= 0) {
         COUNT(bytes_between_devices, bytes);
     }
+    COUNT(redundant_bytes, redundant_bytes(step));
 }
 
-void plan_commit(const struct plan *plan) {
+static void remember_device_use(const struct trace *trace) {
+    struct memories *memories = &trace->place.storage->memories;
+    history_device_pass(&memories->history, trace->bytes, trace->passes);
+    if (trace->decided_bytes > 0) {
+        memories->verdict = trace->verdict;
+        memories->outlook = trace->outlook;
+    }
+}
+
+static void remember_host_use(const struct trace *trace) {
+    const enum ending ending = trace->access == FERRY_WRITE ? ENDING_OVERWRITE : ENDING_READ;
+    memories_host_touch(&trace->place, trace->bytes, trace->passes, ending);
+}
+
+static void remember(const struct plan *plan, const struct trace *trace, ferry_site site) {
+    struct memories *memories = &trace->place.storage->memories;
+    if (trace->place.region->tiny) {
+        return;
+    }
+    (plan->user >= 0 ? remember_device_use : remember_host_use)(trace);
+    memories->used_at = plan->user >= 0 ? site : memories->used_at;
+    memories->crossed_to_device = trace->to_device ? site : memories->crossed_to_device;
+    memories->crossed_to_host = trace->to_host ? site : memories->crossed_to_host;
+}
+
+void plan_commit(const struct plan *plan, ferry_site site) {
     for (size_t i = 0; i < plan->nsteps; i++) {
         count_step(&plan->steps[i]);
     }
-    COUNT(bytes_to_device, plan->remote_bytes_to_device);
-    COUNT(remote_bytes_to_device, plan->remote_bytes_to_device);
-    COUNT(bytes_to_host, plan->remote_bytes_to_host);
-    COUNT(remote_bytes_to_host, plan->remote_bytes_to_host);
+    for (size_t i = 0; i < plan->ntraces; i++) {
+        remember(plan, &plan->traces[i], site);
+    }
+    count_remote(plan->tiny_bytes_to_device, plan->tiny_bytes_to_host);
     COUNT(prefetches_issued, plan->nmoves);
     COUNT(prefetches_skipped, plan->skipped);
 }

@@ -17,17 +17,37 @@ struct step {
     size_t first_page, end_page;
     page_state before, after;
     policy_action action;
+    size_t remote_bytes; /* of the view, when it is used across the bus */
+    ferry_access access;
+};
+
+/* What one view's use adds to the memories of its storage. */
+struct trace {
+    struct storage_place place;
+    ferry_access access;
+    size_t bytes;
+    unsigned passes;      /* this launch's, or those that the host's touch puts an end to */
+    size_t decided_bytes; /* of the largest run that was decided, or that ended */
+    struct verdict verdict;
+    struct outlook outlook;
+    bool to_device, to_host; /* bytes of it cross */
 };
 
 struct plan {
     ferry_place user;
+    const ferry_link_costs *costs; /* of the user's link; NULL for the host */
     struct step *steps;
     size_t nsteps, steps_room;
     backend_move *moves;
     size_t nmoves, moves_room;
-    uint64_t remote_bytes_to_device, remote_bytes_to_host;
-    uint64_t skipped;    /* operands with nothing to move */
-    ferry_status status; /* the first failure; later calls do nothing */
+    struct trace *traces;
+    size_t ntraces, traces_room;
+    uint64_t inputs_on_device_bytes, inputs_on_host_bytes; /* of what the launch reads, by where it will be */
+    uint64_t tiny_bytes_to_device, tiny_bytes_to_host;     /* of blocks that never migrate */
+    uint64_t skipped;                                      /* operands with nothing to move */
+    ferry_status status;                                   /* the first failure; later calls do nothing */
+    struct storage_place redundant;                        /* the first storage whose bytes would cross again */
+    uint64_t redundant_bytes;                              /* of it; 0: there is none */
 };
 
 /* What a view asks of the memory it lies in. */
@@ -35,17 +55,20 @@ struct demand {
     struct storage_place place;
     ferry_policy policy;
     ferry_access access;
-    bool keep_contents; /* a WRITE whose pages hold bytes that somebody else reads */
+    ferry_access pages_access; /* of all operands of the launch together */
+    unsigned passes;           /* that the launch makes, at least 1 */
+    bool keep_contents;        /* a WRITE whose pages hold bytes that somebody else reads */
+    bool shares_pages;         /* with an operand planned before, whose passes are not counted again */
 };
 
-/* The library's one plan, emptied. */
-struct plan *plan_begin(ferry_place user);
+/* The library's one plan, emptied. `costs`: of the device's link; NULL for the host. */
+struct plan *plan_begin(ferry_place user, const ferry_link_costs *costs);
 
-/* Adds what the extents of one view need. */
+/* Adds what the extents of one view need. What is read comes before what is only written. */
 void plan_view(struct plan *plan, const ferry_view *view, const struct demand *demand);
 
-/* Counts what was planned, once it has been handed to the backend. */
-void plan_commit(const struct plan *plan);
+/* Counts and remembers what was planned, once it has been handed to the backend; `site`: on whose behalf. */
+void plan_commit(const struct plan *plan, ferry_site site);
 
 /* Puts the residency table back. */
 void plan_undo(const struct plan *plan);

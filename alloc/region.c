@@ -144,6 +144,7 @@ static ferry_status region_create(struct region_list *list, size_t bytes, struct
     region->pages = bytes / FERRY_PAGE_BYTES;
     region->heap = list->heap;
     region->tiny = list->tiny;
+    region->homed = list->host_homed;
     ferry_status status = map_tables(region);
     if (status != FERRY_OK) {
         goto free_record;

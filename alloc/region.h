@@ -18,6 +18,7 @@ struct region {
     size_t bytes, pages; /* multiples of a block */
     ferry_heap *heap;
     bool tiny;           /* storages under a page: they share pages and never migrate */
+    bool homed;          /* mapped on both sides by advice */
     struct region *next; /* of the arena's list, newest first; region lock */
 
     /* Carving; region lock. Pages at and above the top are free. */

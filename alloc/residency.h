@@ -3,8 +3,9 @@
  * pages differ. The table belongs to the region, not to its storages, so that a recycled block is known to be where its
  * last owner left it.
  *
- * A state is a place and two flags: whether these contents have crossed to a device, and to the host, since
- * somebody last wrote them. All calls are made under the movement lock.
+ * A state is a place, the number of passes that devices have made over the page since the host last touched it, and two
+ * flags: whether these contents have crossed to a device, and to the host, since somebody last wrote them. All calls
+ * are made under the movement lock.
  */
 #ifndef FERRY_ALLOC_RESIDENCY_H
 #define FERRY_ALLOC_RESIDENCY_H
@@ -15,13 +16,16 @@ typedef uint16_t page_state;
 
 #define PAGES_PER_BLOCK (FERRY_BLOCK_BYTES / FERRY_PAGE_BYTES)
 
-#define STATE_PLACE_MASK ((page_state)0x0fff)
-#define STATE_CROSSED_TO_DEVICE ((page_state)0x1000)
-#define STATE_CROSSED_TO_HOST ((page_state)0x2000)
+#define STATE_PLACE_MASK ((page_state)0x03ff)
+#define STATE_PASSES_MASK ((page_state)0x1c00)
+#define STATE_PASSES_SHIFT 10
+#define STATE_PASSES_MAX 7u /* that many or more */
+#define STATE_CROSSED_TO_DEVICE ((page_state)0x2000)
+#define STATE_CROSSED_TO_HOST ((page_state)0x4000)
 #define STATE_CROSSED (STATE_CROSSED_TO_DEVICE | STATE_CROSSED_TO_HOST)
 #define STATE_MIXED ((page_state)0x8000) /* a block's only: ask its pages */
 
-#define RESIDENCY_MAX_DEVICES 4000 /* what the place field holds, with room to spare */
+#define RESIDENCY_MAX_DEVICES 1000 /* what the place field holds, with room to spare */
 
 /* Both arrays are zero at first, which is FERRY_PLACE_NOWHERE. They are the region's, made and freed with it. */
 struct residency {
@@ -41,6 +45,14 @@ static inline ferry_place state_place(page_state state) {
 
 static inline page_state state_of_place(ferry_place place) {
     return (page_state)(place - FERRY_PLACE_NOWHERE);
+}
+
+static inline unsigned state_passes(page_state state) {
+    return (unsigned)(state & STATE_PASSES_MASK) >> STATE_PASSES_SHIFT;
+}
+
+static inline page_state state_of_passes(unsigned passes) {
+    return (page_state)((passes < STATE_PASSES_MAX ? passes : STATE_PASSES_MAX) << STATE_PASSES_SHIFT);
 }
 
 /* The run that begins at first_page, not going beyond end_page. first_page < end_page. */

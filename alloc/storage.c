@@ -72,6 +72,8 @@ bool storage_open(struct region *region, void *block, size_t bytes, size_t pages
     struct storage *storage = &region->storages[first];
     storage->pages = (uint32_t)pages;
     storage->fresh = true;
+    storage->site = (struct site_key){0};
+    storage->born = (struct site_outlook){0};
     atomic_store_explicit(&storage->bytes, bytes, memory_order_relaxed);
     cover_blocks(region, first, pages);
     atomic_store_explicit(&region->starts[first], START_LIVE, memory_order_release);

@@ -14,6 +14,8 @@
 #include <stdatomic.h>
 
 #include "backend.h"
+#include "memories.h"
+#include "site_table.h"
 
 struct region;
 
@@ -29,10 +31,16 @@ struct storage {
     _Atomic size_t bytes; /* as asked for; in a tiny region the size class of everything that begins on the page */
     uint32_t pages;
     _Atomic bool busy; /* some use below may not have ended */
-    bool fresh; /* no one has acquired it yet: crossings of what lay here before do not concern it; movement lock after
+    bool fresh; /* no one has acquired it yet, and memories are those of what lay here before; movement lock after
                    opening */
     struct use writer; /* movement lock */
     struct use readers[STORAGE_READERS];
+
+    /* Of a block that its site remembers; site is zeros for others. Written by whoever opens it. */
+    struct site_key site;
+    struct site_outlook born; /* what its predecessors became */
+    ferry_site born_at;
+    struct memories memories; /* movement lock */
 };
 
 /* What an address lies in. */

@@ -3,7 +3,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "caller.h"
 #include "core.h"
+#include "finding.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t no_waiters = PTHREAD_COND_INITIALIZER; /* of some stream */
@@ -239,8 +241,12 @@ ferry_status ferry_sync(ferry_stream *stream) {
     if (started != FERRY_OK || core_forked()) {
         return started;
     }
+    const ferry_site site = CALLER_SITE();
+    struct strict_crossing finding;
     movement_lock();
-    const ferry_status status = stream == NULL ? stream_wait_for_all() : sync_native(stream);
+    ferry_status status = stream == NULL ? stream_wait_for_all() : sync_native(stream);
+    observe_begin_round();
+    status = status == FERRY_OK ? finding_of_touch(site, &finding) : status;
     movement_unlock();
-    return status;
+    return finding_tell(status, &finding);
 }

@@ -59,6 +59,8 @@ void use_record(struct storage *storage, ferry_access access, ferry_stream *stre
 ferry_status use_wait_on_stream(struct storage *storage, ferry_access access, ferry_stream *stream);
 /* The same for the host. */
 ferry_status use_wait_on_host(struct storage *storage, ferry_access access);
+/* Whether every use is known to have ended, without asking the device. */
+bool use_has_ended(const struct storage *storage);
 /* Whether some use has not ended; forgets those that have. Polls the device. */
 bool use_pending(struct storage *storage);
 

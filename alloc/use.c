@@ -90,6 +90,14 @@ ferry_status use_wait_on_host(struct storage *storage, ferry_access access) {
     return FERRY_OK;
 }
 
+bool use_has_ended(const struct storage *storage) {
+    bool ended = has_ended(&storage->writer);
+    for (int i = 0; i < STORAGE_READERS; i++) {
+        ended = ended && has_ended(&storage->readers[i]);
+    }
+    return ended;
+}
+
 bool use_pending(struct storage *storage) {
     bool pending = storage->writer.stream != NULL && !stream_poll(storage->writer.stream, storage->writer.until);
     for (int i = 0; i < STORAGE_READERS && !pending; i++) {

@@ -1,4 +1,5 @@
 #include "elementwise.h"
+#include "ferry/site.h"
 #include "plan.h"
 
 /* The device copies what lies on a device; elements of dst that overlap one another need the host's order. */
@@ -16,7 +17,7 @@ static ferry_status drop_extra_axes(const ferry_view *src, int ndim, ferry_view 
     return ferry_view_index(src, extra, zeros, out);
 }
 
-ferry_status ferry_assign(const ferry_view *dst, const ferry_view *src, ferry_stream *stream) {
+static ferry_status assign(const ferry_view *dst, const ferry_view *src, ferry_stream *stream) {
     ferry_status status = elementwise_check_view(dst, "the destination");
     if (status == FERRY_OK)
         status = elementwise_check_view(src, "the source");
@@ -33,4 +34,11 @@ ferry_status ferry_assign(const ferry_view *dst, const ferry_view *src, ferry_st
         return status;
     const ferry_view *input = &stripped;
     return elementwise_run(PLAN_COPY, NULL, &input, 1, dst, stream);
+}
+
+ferry_status ferry_assign(const ferry_view *dst, const ferry_view *src, ferry_stream *stream) {
+    const ferry_site before = ferry_site_enter(__builtin_return_address(0));
+    const ferry_status status = assign(dst, src, stream);
+    ferry_site_set(before);
+    return status;
 }

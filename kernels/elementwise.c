@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "ferry/site.h"
 #include "launch.h"
 
 #define INPUTS_MAX 2
@@ -63,6 +64,17 @@ static void add_operand(work *w, const ferry_view *view, ferry_access access) {
     w->operands[w->noperands++] = (ferry_operand){.view = view, .access = access, .passes = 1};
 }
 
+/* An input that is broadcast is gone over once for each of its copies. */
+static int passes_over(const ferry_view *input, const ferry_view *out) {
+    const int64_t own = ferry_view_size(input), passes = own > 0 ? ferry_view_size(out) / own : 1;
+    return passes < 1 ? 1 : passes < FERRY_PASSES_MANY ? (int)passes : FERRY_PASSES_MANY;
+}
+
+static void add_input(work *w, const ferry_view *view, const ferry_view *out) {
+    add_operand(w, view, FERRY_READ);
+    w->operands[w->noperands - 1].passes = passes_over(view, out);
+}
+
 /* An input that overlaps out is copied first, in stream order. */
 static ferry_status prepare_copy(input *in, const ferry_view *original, ferry_stream *stream) {
     ferry_status status = ferry_array_create(NULL, original->dtype, original->ndim, original->shape, &in->temporary);
@@ -109,7 +121,7 @@ static ferry_status prepare_work(work *w, ferry_op op, const op_loop *loop, cons
         views[i + 1] = &inputs[i].broadcast;
         in_place |= inputs[i].in_place;
         if (!inputs[i].in_place)
-            add_operand(w, &inputs[i].own, FERRY_READ);
+            add_input(w, &inputs[i].own, out);
     }
     add_operand(w, out, in_place ? FERRY_READWRITE : FERRY_WRITE);
     plan_make(&w->plan, op, loop, views, nin + 1);
@@ -161,8 +173,8 @@ static ferry_status check_dtypes(ferry_op op, const op_loop *loop, const ferry_v
                        ferry_dtype_name(loop->result), ferry_dtype_name(out->dtype));
 }
 
-ferry_status ferry_apply(ferry_op op, const ferry_view *const *in, int nin, const ferry_view *out,
-                         ferry_stream *stream) {
+static ferry_status apply(ferry_op op, const ferry_view *const *in, int nin, const ferry_view *out,
+                          ferry_stream *stream) {
     static const char *const names[INPUTS_MAX] = {"the first input", "the second input"};
     ferry_dtype dtypes[INPUTS_MAX];
     op_loop loop;
@@ -181,4 +193,12 @@ ferry_status ferry_apply(ferry_op op, const ferry_view *const *in, int nin, cons
     if (status == FERRY_OK)
         status = check_dtypes(op, &loop, out);
     return status == FERRY_OK ? elementwise_run(op, &loop, in, nin, out, stream) : status;
+}
+
+ferry_status ferry_apply(ferry_op op, const ferry_view *const *in, int nin, const ferry_view *out,
+                         ferry_stream *stream) {
+    const ferry_site before = ferry_site_enter(__builtin_return_address(0));
+    const ferry_status status = apply(op, in, nin, out, stream);
+    ferry_site_set(before);
+    return status;
 }

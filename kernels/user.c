@@ -4,6 +4,7 @@
 
 #include "compile.h"
 #include "device_kernel.h"
+#include "ferry/site.h"
 
 /* One image serves every device: machine code where they are alike, else PTX for the least of them. */
 static ferry_status choose_architecture(nvrtc_request *request) {
@@ -92,8 +93,8 @@ static ferry_status launch_filled(ferry_kernel *kernel, ferry_grid grid, const l
     return status != FERRY_OK ? status : completed;
 }
 
-ferry_status ferry_launch(ferry_kernel *kernel, ferry_grid grid, const ferry_arg *args, size_t n,
-                          ferry_stream *stream) {
+static ferry_status launch(ferry_kernel *kernel, ferry_grid grid, const ferry_arg *args, size_t n,
+                           ferry_stream *stream) {
     if (kernel == NULL || (args == NULL && n > 0))
         return ferry_error(FERRY_INVALID_ARGUMENT, "a launch needs a kernel and its arguments");
     launch_args a;
@@ -103,5 +104,13 @@ ferry_status ferry_launch(ferry_kernel *kernel, ferry_grid grid, const ferry_arg
     if (status == FERRY_OK)
         status = launch_filled(kernel, grid, &a, n, stream);
     args_free(&a);
+    return status;
+}
+
+ferry_status ferry_launch(ferry_kernel *kernel, ferry_grid grid, const ferry_arg *args, size_t n,
+                          ferry_stream *stream) {
+    const ferry_site before = ferry_site_enter(__builtin_return_address(0));
+    const ferry_status status = launch(kernel, grid, args, n, stream);
+    ferry_site_set(before);
     return status;
 }

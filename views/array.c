@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ferry/site.h"
 #include "layout.h"
 
 struct ferry_owner {
@@ -34,14 +35,17 @@ static ferry_status allocate(ferry_heap *heap, const ferry_view *view, bool zero
     return FERRY_OK;
 }
 
-static ferry_status create(ferry_heap *heap, ferry_dtype dtype, int ndim, const int64_t *shape, bool zero,
+/* `caller`: where the program wanted the array, by which its block is remembered. */
+static ferry_status create(ferry_heap *heap, ferry_dtype dtype, int ndim, const int64_t *shape, bool zero, void *caller,
                            ferry_array *out) {
     ferry_array array;
     ferry_status status = ferry_view_make(NULL, dtype, ndim, shape, &array.view);
     if (status != FERRY_OK) {
         return status;
     }
+    const ferry_site before = ferry_site_enter(caller);
     status = allocate(heap, &array.view, zero, &array.view.data);
+    ferry_site_set(before);
     if (status != FERRY_OK) {
         return status;
     }
@@ -55,11 +59,11 @@ static ferry_status create(ferry_heap *heap, ferry_dtype dtype, int ndim, const 
 }
 
 ferry_status ferry_array_create(ferry_heap *heap, ferry_dtype dtype, int ndim, const int64_t *shape, ferry_array *out) {
-    return create(heap, dtype, ndim, shape, false, out);
+    return create(heap, dtype, ndim, shape, false, __builtin_return_address(0), out);
 }
 
 ferry_status ferry_array_zeros(ferry_heap *heap, ferry_dtype dtype, int ndim, const int64_t *shape, ferry_array *out) {
-    return create(heap, dtype, ndim, shape, true, out);
+    return create(heap, dtype, ndim, shape, true, __builtin_return_address(0), out);
 }
 
 ferry_status ferry_array_wrap(const ferry_view *view, void (*release)(void *), void *context, ferry_array *out) {

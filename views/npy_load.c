@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "ferry/movement.h"
+#include "ferry/site.h"
 #include "npy.h"
 
 /* As npy_read_fully, but a file that ends early is an error. */
@@ -165,8 +166,8 @@ static ferry_status fill(const npy_source *source, ferry_array *array) {
     return status == FERRY_OK ? npy_data_read(source, array->view.data) : in_file(source->path, status);
 }
 
-ferry_status ferry_npy_load_progress(ferry_heap *heap, const char *path, ferry_progress_function progress,
-                                     void *context, ferry_array *out) {
+static ferry_status load(ferry_heap *heap, const char *path, ferry_progress_function progress, void *context,
+                         ferry_array *out) {
     npy_source source = {.path = path, .progress = progress, .context = context};
     ferry_status status = open_npy(&source);
     if (status != FERRY_OK)
@@ -183,6 +184,17 @@ ferry_status ferry_npy_load_progress(ferry_heap *heap, const char *path, ferry_p
     return status;
 }
 
+ferry_status ferry_npy_load_progress(ferry_heap *heap, const char *path, ferry_progress_function progress,
+                                     void *context, ferry_array *out) {
+    const ferry_site before = ferry_site_enter(__builtin_return_address(0));
+    const ferry_status status = load(heap, path, progress, context, out);
+    ferry_site_set(before);
+    return status;
+}
+
 ferry_status ferry_npy_load(ferry_heap *heap, const char *path, ferry_array *out) {
-    return ferry_npy_load_progress(heap, path, NULL, NULL, out);
+    const ferry_site before = ferry_site_enter(__builtin_return_address(0));
+    const ferry_status status = load(heap, path, NULL, NULL, out);
+    ferry_site_set(before);
+    return status;
 }

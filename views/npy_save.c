@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "ferry/movement.h"
+#include "ferry/site.h"
 #include "npy.h"
 #include "npy_replace.h"
 
@@ -170,8 +171,7 @@ static ferry_status write_view(writer *w, const ferry_view *view) {
     return write_strided(w, view);
 }
 
-ferry_status ferry_npy_save_progress(const char *path, const ferry_view *view, ferry_progress_function progress,
-                                     void *context) {
+static ferry_status save(const char *path, const ferry_view *view, ferry_progress_function progress, void *context) {
     ferry_status status = ferry_host_acquire(view, FERRY_READ);
     if (status != FERRY_OK)
         return status;
@@ -189,6 +189,17 @@ ferry_status ferry_npy_save_progress(const char *path, const ferry_view *view, f
     return replace_commit(&r);
 }
 
+ferry_status ferry_npy_save_progress(const char *path, const ferry_view *view, ferry_progress_function progress,
+                                     void *context) {
+    const ferry_site before = ferry_site_enter(__builtin_return_address(0));
+    const ferry_status status = save(path, view, progress, context);
+    ferry_site_set(before);
+    return status;
+}
+
 ferry_status ferry_npy_save(const char *path, const ferry_view *view) {
-    return ferry_npy_save_progress(path, view, NULL, NULL);
+    const ferry_site before = ferry_site_enter(__builtin_return_address(0));
+    const ferry_status status = save(path, view, NULL, NULL);
+    ferry_site_set(before);
+    return status;
 }

@@ -1,0 +1,130 @@
+/* Why a view is where it is, in a sentence. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "core.h"
+#include "crossing.h"
+#include "heap.h"
+#include "region.h"
+#include "stream.h"
+
+struct sentence {
+    char *text;
+    size_t bytes, used;
+};
+
+static void say(struct sentence *sentence, const char *format, ...) FERRY_PRINTF(2, 3);
+
+static void say(struct sentence *sentence, const char *format, ...) {
+    const size_t room = sentence->used < sentence->bytes ? sentence->bytes - sentence->used : 0;
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(room == 0 ? NULL : sentence->text + sentence->used, room, format, arguments);
+    va_end(arguments);
+    sentence->used += length > 0 ? (size_t)length : 0;
+}
+
+static void say_place(struct sentence *sentence, ferry_place place) {
+    switch (place) {
+    case FERRY_PLACE_HOST:
+        say(sentence, "on the host");
+        break;
+    case FERRY_PLACE_NOWHERE:
+        say(sentence, "never touched, as far as the library knows");
+        break;
+    case FERRY_PLACE_MIXED:
+        say(sentence, "in several places");
+        break;
+    default:
+        say(sentence, "on device %d", place);
+    }
+}
+
+static void say_time(struct sentence *sentence, double ns) {
+    if (ns < 1e3) {
+        say(sentence, "%.0f ns", ns);
+    } else if (ns < 1e6) {
+        say(sentence, "%.1f us", ns / 1e3);
+    } else {
+        say(sentence, "%.2f ms", ns / 1e6);
+    }
+}
+
+static const char *ending_text(enum ending next) {
+    switch (next) {
+    case ENDING_READ:
+        return "before the host reads it";
+    case ENDING_OVERWRITE:
+        return "before the host overwrites it";
+    case ENDING_NOTHING:
+        return "and no touch by the host";
+    case ENDING_UNKNOWN:
+        break;
+    }
+    return "before the host touches it";
+}
+
+static const char *source_text(enum source source) {
+    switch (source) {
+    case SOURCE_INPUTS:
+        return "a result goes where what it is made from is";
+    case SOURCE_HINT:
+        return "so many does the launch make";
+    case SOURCE_ADVICE:
+        return "as advised";
+    case SOURCE_HISTORY:
+        return "as last time";
+    case SOURCE_SITE:
+        return "as with the block allocated here before";
+    case SOURCE_OVERDUE:
+        return "the host was expected earlier, if at all";
+    case SOURCE_ACCESS:
+        break;
+    }
+    return "nothing else is known";
+}
+
+static void say_why(struct sentence *sentence, const struct memories *memories) {
+    const struct outlook *outlook = &memories->outlook;
+    if (outlook->passes >= FERRY_PASSES_MANY) {
+        say(sentence, ": many passes of devices were expected ");
+    } else {
+        say(sentence, ": %u %s expected ", outlook->passes,
+            outlook->passes == 1 ? "pass of a device was" : "passes of devices were");
+    }
+    say(sentence, "%s (%s); going there and back costs ", ending_text(outlook->next), source_text(outlook->source));
+    say_time(sentence, (double)memories->verdict.migrate_ns);
+    say(sentence, ", crossing the bus each time ");
+    say_time(sentence, (double)memories->verdict.remote_ns);
+}
+
+static void say_storage(struct sentence *sentence, const struct storage_place *place) {
+    const struct memories *memories = &place->storage->memories;
+    const ferry_policy policy =
+        memories->policy == FERRY_POLICY_DEFAULT ? place->region->heap->policy : memories->policy;
+    if (place->region->tiny) {
+        say(sentence, ": blocks under 4 KiB never migrate");
+    } else if (place->storage->fresh) {
+        say(sentence, ": nobody has acquired it yet");
+    } else if (memories->verdict.remote_ns > 0) {
+        say_why(sentence, memories);
+    } else {
+        say(sentence, ": nothing had to be decided under policy %s", ferry_policy_name(policy));
+    }
+}
+
+ferry_status ferry_explain(const ferry_view *view, char *text, size_t bytes) {
+    struct storage_place place;
+    char *low, *high;
+    ferry_status status = core_start_device();
+    status = status == FERRY_OK ? crossing_find(view, &low, &high, &place) : status;
+    if (status != FERRY_OK) {
+        return status;
+    }
+    struct sentence sentence = {text, bytes, 0};
+    movement_lock();
+    say_place(&sentence, crossing_place(view, &place));
+    say_storage(&sentence, &place);
+    movement_unlock();
+    return FERRY_OK;
+}

@@ -1,0 +1,61 @@
+#include "memories.h"
+
+#include "core.h"
+#include "region.h"
+#include "stream.h"
+
+/* A host that touches less than this part of a storage has sampled it: no reason to let the next one live there. */
+#define SAMPLE_PART 8
+
+void memories_begin(const struct storage_place *place, bool filled_by_device) {
+    struct storage *storage = place->storage;
+    if (!storage->fresh || place->region->tiny) {
+        return;
+    }
+    const size_t first = region_page(place->region, place->base);
+    residency_clear_flags(&place->region->residency, first, first + storage->pages, STATE_CROSSED | STATE_PASSES_MASK);
+    storage->memories = (struct memories){.born_on_device = filled_by_device, .born_at = storage->born_at};
+    if (storage->born.known) {
+        storage->memories.history.passes = storage->born.passes;
+        storage->memories.history.ending = storage->born.next;
+        storage->memories.history.from_site = true;
+    }
+    storage->fresh = false;
+}
+
+static void teach(struct storage *storage, unsigned passes, enum ending ending) {
+    const struct site_outlook seen = {.passes = (uint16_t)clamp_passes(passes), .next = (uint8_t)ending, .known = true};
+    site_learn(storage->site, &seen);
+    storage->memories.taught = true;
+}
+
+void memories_host_touch(const struct storage_place *place, size_t bytes, unsigned passes, enum ending ending) {
+    struct storage *storage = place->storage;
+    history_host_touch(&storage->memories.history, bytes, place->bytes, passes, ending);
+    if (passes == 0 || bytes < place->bytes / SAMPLE_PART) {
+        return;
+    }
+    if (!storage->memories.taught) {
+        teach(storage, passes, ending);
+    }
+    if (ending == ENDING_READ) {
+        site_host_read(storage->site);
+    }
+}
+
+void memories_end(struct region *region, struct storage *storage, void *block) {
+    if (core_forked()) {
+        return;
+    }
+    const struct storage_place place = {region, storage, block, atomic_load(&storage->bytes)};
+    movement_lock();
+    observe_last(&place);
+    const struct memories *memories = &storage->memories;
+    const unsigned passes = history_passes_now(&memories->history, place.bytes);
+    if (!memories->taught && passes > 0) {
+        /* Of a block that the host filled first, only the passes are worth knowing: the next one will be filled, too.
+         */
+        teach(storage, passes, memories->born_on_device ? ENDING_NOTHING : ENDING_UNKNOWN);
+    }
+    movement_unlock();
+}

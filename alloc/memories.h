@@ -1,0 +1,42 @@
+/* What is remembered of a storage's uses, from its first acquire to its end, and handed on to the site it was born at.
+ */
+#ifndef FERRY_ALLOC_MEMORIES_H
+#define FERRY_ALLOC_MEMORIES_H
+
+#include "ferry/site.h"
+#include "observe.h"
+#include "policy.h"
+
+struct region;
+struct storage;
+struct storage_place;
+
+struct memories {
+    struct history history;
+    struct observer observer;
+    ferry_policy policy; /* as advised */
+    bool born_on_device; /* a kernel was the first to fill it */
+    bool taught;         /* its site has learnt from it */
+    ferry_site born_at;
+    /* On whose behalf a device last used it, and its bytes last crossed. */
+    ferry_site used_at, crossed_to_device, crossed_to_host;
+    struct outlook outlook;                        /* of the latest use that had to be decided, */
+    struct verdict verdict;                        /* and what came of it */
+};
+
+/* Blocks this large are remembered by site. */
+#define REMEMBERED_BYTES ((size_t)64 << 10)
+
+/* All calls: movement lock held, but for memories_end. */
+
+/* Begins a storage's memories at its first acquire: what lay in the block before is nobody's contents any more.
+ * `filled_by_device`: the acquire is a kernel's that overwrites. Later calls do nothing. */
+void memories_begin(const struct storage_place *place, bool filled_by_device);
+
+/* The host touched `bytes` of it, over whose pages devices had gone `passes` times (0: over none). */
+void memories_host_touch(const struct storage_place *place, size_t bytes, unsigned passes, enum ending ending);
+
+/* Before the block is recycled: looks whether the host touched it after all, and teaches its site. Takes the lock. */
+void memories_end(struct region *region, struct storage *storage, void *block);
+
+#endif

@@ -1,0 +1,73 @@
+#include "predict.h"
+
+/* So many epochs' passes have to come without a visible touch by a host that touches unseen, before it is believed
+ * gone. */
+#define UNSEEN_EPOCHS 16
+
+static struct outlook known(const struct history *history, const struct coming_use *use, unsigned expected,
+                            enum source source) {
+    const unsigned left = expected > use->passed ? expected - use->passed : 0;
+    return (struct outlook){left > use->passes ? left : use->passes, (enum ending)history->ending, source};
+}
+
+/*
+ * The host did not come when it was expected to, or nothing was expected: as many passes again as there have been, and
+ * no host. So what crossing pass by pass has cost by the time it is given up is at most what migrating costs.
+ */
+static struct outlook overdue(const struct coming_use *use) {
+    return (struct outlook){use->passes + use->passed, ENDING_NOTHING, SOURCE_OVERDUE};
+}
+
+/* Nothing is known: this launch is all there is. What it makes goes where what it reads is; beside inputs on the host,
+ * it is the host that will read it. */
+static struct outlook unknown(const struct coming_use *use) {
+    struct outlook outlook = {use->passes, ENDING_UNKNOWN, use->passes > 1 ? SOURCE_HINT : SOURCE_ACCESS};
+    if ((use->access & FERRY_WRITE) != 0) {
+        outlook.next = use->inputs_on_device ? ENDING_NOTHING : ENDING_READ;
+        outlook.source = use->passes > 1 ? SOURCE_HINT : SOURCE_INPUTS;
+    }
+    return outlook;
+}
+
+struct outlook predict(const struct history *history, const struct coming_use *use) {
+    const unsigned expected = history->advised > 0 ? history->advised : history->passes;
+    const enum source source = history->advised > 0 ? SOURCE_ADVICE : history->from_site ? SOURCE_SITE : SOURCE_HISTORY;
+    if (expected == 0) {
+        return use->passed == 0 ? unknown(use) : overdue(use);
+    }
+    if (use->passed < expected || history->ending == ENDING_NOTHING) {
+        return known(history, use, expected, source);
+    }
+    /* A host that touches unseen may have begun new epochs meanwhile. */
+    if (history->unseen && use->passed < UNSEEN_EPOCHS * expected) {
+        return known(history, &(struct coming_use){.passes = use->passes}, expected, source);
+    }
+    return overdue(use);
+}
+
+unsigned history_passes_now(const struct history *history, size_t storage_bytes) {
+    const uint64_t passes = storage_bytes == 0 ? 0 : (history->bytes_now + storage_bytes / 2) / storage_bytes;
+    return passes < UINT16_MAX ? (unsigned)passes : UINT16_MAX;
+}
+
+void history_device_pass(struct history *history, size_t bytes, unsigned passes) {
+    uint64_t gone_over;
+    if (__builtin_mul_overflow((uint64_t)bytes, (uint64_t)passes, &gone_over) ||
+        __builtin_add_overflow(history->bytes_now, gone_over, &history->bytes_now)) {
+        history->bytes_now = UINT64_MAX / 2;
+    }
+}
+
+void history_host_touch(struct history *history, size_t bytes, size_t storage_bytes, unsigned passes,
+                        enum ending ending) {
+    if (passes > 0) {
+        history->passes = (uint16_t)clamp_passes(passes);
+        history->ending = (uint8_t)ending;
+        history->from_site = false;
+        history->ended_here = true;
+    }
+    /* The rest of the storage goes on in its epoch. */
+    history->bytes_now -= bytes >= storage_bytes
+                              ? history->bytes_now
+                              : (uint64_t)((double)history->bytes_now * (double)bytes / (double)storage_bytes);
+}

@@ -1,0 +1,61 @@
+/*
+ * The predictor: how often devices will go over a storage's bytes before the host touches them, and what the host does
+ * then. Pure functions on what is remembered of one storage.
+ *
+ * An *epoch* runs from one touch by the host to the next. A *pass* is one launch's way over the bytes.
+ */
+#ifndef FERRY_ALLOC_PREDICT_H
+#define FERRY_ALLOC_PREDICT_H
+
+#include <stddef.h>
+
+#include "ferry/movement.h"
+#include "outlook.h"
+
+/* What is remembered of a storage. All zeros: nothing. */
+struct history {
+    uint64_t bytes_now; /* that devices went over since the host's last touch */
+    uint16_t passes;    /* of the latest epoch that ended; 0: none has, and nothing was learnt elsewhere */
+    uint16_t advised;   /* by the user; 0: not */
+    uint8_t ending;     /* enum ending, of that epoch */
+    bool from_site;     /* `passes` and `ending` are those of earlier blocks of the site */
+    bool ended_here;    /* an epoch of this storage has ended */
+    bool unseen;        /* the host touched it without saying so */
+};
+
+/* Where an expectation comes from; for explanations. */
+enum source { SOURCE_ACCESS, SOURCE_INPUTS, SOURCE_HINT, SOURCE_ADVICE, SOURCE_HISTORY, SOURCE_SITE, SOURCE_OVERDUE };
+
+struct outlook {
+    unsigned passes; /* from now on, this launch's included, until the host touches the bytes */
+    enum ending next;
+    enum source source;
+};
+
+/* What a launch is about to do to a run of pages. */
+struct coming_use {
+    ferry_access access;
+    unsigned passes;       /* of this launch, at least 1 */
+    unsigned passed;       /* over these pages since the host's last touch */
+    bool inputs_on_device; /* most of what the launch reads will be on the device, or it reads nothing */
+};
+
+struct outlook predict(const struct history *history, const struct coming_use *use);
+
+/* Passes over the whole storage in this epoch, by the bytes gone over. */
+unsigned history_passes_now(const struct history *history, size_t storage_bytes);
+
+/* A launch went over `bytes` of the storage, `passes` times. */
+void history_device_pass(struct history *history, size_t bytes, unsigned passes);
+
+/* The host touched `bytes` of it: of pages over which devices had gone `passes` times (0: none of them). `ending` says
+ * what it did. */
+void history_host_touch(struct history *history, size_t bytes, size_t storage_bytes, unsigned passes,
+                        enum ending ending);
+
+/* Passes as the records hold them. */
+static inline unsigned clamp_passes(unsigned passes) {
+    return passes < UINT16_MAX ? passes : UINT16_MAX;
+}
+
+#endif
