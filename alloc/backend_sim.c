@@ -59,6 +59,24 @@ static ferry_status release(void *base, size_t bytes) {
     return sim_region_release(base, bytes);
 }
 
+/* A page that a device or nobody holds is not mapped for the host; one on the host is, whoever put it there. */
+static ferry_status observe(const void *address, size_t n, unsigned char *present) {
+    struct sim_span span;
+    ferry_status status = sim_span_find(address, n * FERRY_PAGE_BYTES, &span);
+    if (status)
+        return status;
+    if ((uintptr_t)address % FERRY_PAGE_BYTES)
+        return ferry_error(FERRY_INVALID_ARGUMENT, "%p is not the first byte of a page", address);
+    sigset_t saved;
+    sim_lock(&saved);
+    sim_span_settle(&span);
+    for (size_t i = 0; i < n; i++)
+        present[i] = sim_page_place(&span.region->pages[span.first + i]) == FERRY_PLACE_HOST;
+    sim.host_ns += sim_us_ns(sim.config.link->observe_us);
+    sim_unlock(&saved);
+    return FERRY_OK;
+}
+
 static void *device_pointer(const void *address) {
     return sim_region_alias(address);
 }
@@ -95,6 +113,7 @@ const backend backend_sim = {
     .kernel_unload = sim_kernel_unload,
     .kernel_launch = sim_kernel_launch,
     .touch = sim_touch,
+    .observe = observe,
     .device_pointer = device_pointer,
     .trace_start = sim_trace_start,
     .trace_read = sim_trace_read,

@@ -34,6 +34,7 @@ static const struct sim_link links[] = {
         .kernel_us = 5.5,
         .gpu_fault_us = 150,
         .cpu_fault_us = 5,
+        .observe_us = 0.4,
     },
     /* Not measured: the row above, but everything goes over at a launch, as fast as pageable memory is copied there (7
        and 12 GB/s). */
@@ -61,6 +62,7 @@ static const struct sim_link links[] = {
         .kernel_us = 5.5,
         .gpu_fault_us = 150,
         .cpu_fault_us = 5,
+        .observe_us = 0.4,
     },
 };
 

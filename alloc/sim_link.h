@@ -25,6 +25,7 @@ struct sim_link {
     double start_to_device_us, start_to_host_us; /* a move of which bytes cross, on the stream's line */
     double launch_us, kernel_us;                 /* a launch: on the host's line, on the stream's */
     double gpu_fault_us, cpu_fault_us;           /* one group of faults */
+    double observe_us;                           /* a question about the host's page tables, on the host's line */
 };
 
 /* What one call makes the machine do: bytes by cause, and groups of faults. */

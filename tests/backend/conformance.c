@@ -289,6 +289,41 @@ static void devices_hand_pages_to_each_other(void) {
     CHECK_OK(machine->release(x, BYTES));
 }
 
+static bool pages_are(const unsigned char *present, size_t n, int want) {
+    for (size_t i = 0; i < n; i++)
+        if (present[i] != want)
+            return false;
+    return true;
+}
+
+/* Fresh pages, touched pages, pages on a device, and pages that came home, all in one question. */
+static void the_page_tables_can_be_asked(void) {
+    if (!machine->observe || !concurrent)
+        return;
+    enum { PAGES = 4 * FERRY_BLOCK_BYTES / FERRY_PAGE_BYTES, PART = PAGES / 4 };
+    unsigned char present[PAGES];
+    backend_stream *stream = machine_stream(0);
+    uint32_t *x = machine_reserve(PAGES * FERRY_PAGE_BYTES, true);
+    CHECK_OK(machine->observe(x, PAGES, present));
+    CHECK(pages_are(present, PAGES, 0));
+
+    fill(x, 3 * FERRY_BLOCK_BYTES / 4, 0);
+    CHECK_OK(machine_move(x, 2 * FERRY_BLOCK_BYTES, 0, BACKEND_PREFETCH, stream));
+    CHECK_OK(machine_move(x, FERRY_BLOCK_BYTES, FERRY_PLACE_HOST, BACKEND_PREFETCH, stream));
+    CHECK_OK(machine->stream_sync(stream));
+    memset(present, 77, sizeof present);
+    CHECK_OK(machine->observe(x, PAGES, present));
+    CHECK(pages_are(present, PART, 1));
+    CHECK(pages_are(present + PART, PART, 0));
+    CHECK(pages_are(present + 2 * PART, PART, 1));
+    CHECK(pages_are(present + 3 * PART, PART, 0));
+    CHECK_OK(machine->observe(x + FERRY_BLOCK_BYTES / 4, 1, present));
+    CHECK_INT(present[0], 0);
+    CHECK_INT(mismatch(x, 3 * FERRY_BLOCK_BYTES / 4, 0), -1);
+    machine->stream_destroy(stream);
+    CHECK_OK(machine->release(x, PAGES * FERRY_PAGE_BYTES));
+}
+
 static void the_clock_does_not_go_back(void) {
     uint64_t before = machine->now_ns();
     backend_stream *stream = machine_stream(0);
@@ -392,6 +427,7 @@ int main(int count, char **arguments) {
     RUN(traces_count_each_way_once);
     RUN(traces_refuse_what_makes_no_sense);
     RUN(devices_hand_pages_to_each_other);
+    RUN(the_page_tables_can_be_asked);
     RUN(the_clock_does_not_go_back);
     RUN(nothing_queued_is_lost);
     if (concurrent)

@@ -51,6 +51,9 @@ static void the_host_goes_on_while_a_stream_works(void) {
     CHECK_UINT(elapsed(), 5500 + 19738); /* 67108864 / 3400 */
     CHECK_OK(machine_move(x, 16 * BLOCK, FERRY_PLACE_HOST, BACKEND_PREFETCH, stream));
     CHECK_UINT(elapsed(), 3700 + 2097152 + 65000); /* the call returns when the pages are there */
+    unsigned char present[BLOCK / PAGE];
+    CHECK_OK(machine->observe(x, BLOCK / PAGE, present));
+    CHECK_UINT(elapsed(), 400);
 }
 
 static void streams_work_side_by_side(void) {

@@ -135,6 +135,34 @@ static void other_pages_follow_the_faults(void) {
     CHECK_INT(place_of(x + 2 * BLOCK / 4), 0);
 }
 
+/* Asking moves nothing; the answer is the truth about every page, and the host's own first touches are part of it. */
+static void the_host_page_table_can_be_asked(void) {
+    enum { ASKED = 40 };
+    uint32_t *x = machine_reserve(BLOCK, true);
+    backend_stream *stream = machine_stream(0);
+    unsigned char present[ASKED + 1] = {[ASKED] = 7};
+    x[PAGE_COUNT] = 1;
+    uint32_t value = *(volatile uint32_t *)&x[3 * PAGE_COUNT]; /* a load is a touch as well */
+    CHECK_UINT(value, 0);
+    CHECK_OK(machine->observe(x, ASKED, present));
+    for (int i = 0; i < ASKED; i++)
+        CHECK_INT(present[i], i == 1 || i == 3);
+
+    CHECK_OK(machine_move(x, 32 * PAGE, 0, BACKEND_PREFETCH, stream));
+    touch(x + 33 * PAGE_COUNT, 2 * PAGE, FERRY_WRITE, stream); /* from afar */
+    CHECK_OK(machine->stream_sync(stream));
+    x[17 * PAGE_COUNT] = 2; /* brings its group home */
+    counted();
+    CHECK_OK(machine->observe(x, ASKED, present));
+    for (int i = 0; i < ASKED; i++)
+        CHECK_INT(present[i], (i >= 16 && i < 32) || i == 33 || i == 34);
+    CHECK_INT(present[ASKED], 7);
+    backend_measure got = counted();
+    CHECK_UINT(got.cpu_faults + got.bytes_to_host + got.bytes_to_device, 0);
+    CHECK_INT(place_of(x), 0);
+    CHECK_INT(place_of(x + 32 * PAGE_COUNT), FERRY_PLACE_NOWHERE);
+}
+
 static void devices_exchange_pages(void) {
     uint32_t *x = machine_reserve(BLOCK, true), *y = machine_reserve(BLOCK, false);
     backend_stream *first = machine_stream(0), *last = machine_stream(2);
@@ -269,6 +297,7 @@ int main(void) {
     STORY(discards_cross_nothing, "FERRY_SIM_POISON=1");
     STORY(host_homed_pages_are_used_from_afar, "");
     STORY(other_pages_follow_the_faults, "");
+    STORY(the_host_page_table_can_be_asked, "");
     STORY(devices_exchange_pages, "FERRY_SIM_DEVICES=3");
     STORY(a_full_device_sends_blocks_home, "FERRY_SIM_MEMORY=8M");
     STORY(a_block_does_not_push_itself_out, "FERRY_SIM_MEMORY=4M");

@@ -151,9 +151,11 @@ static bool agree(const backend_measure *got) {
 }
 
 static void check_places(const struct oracle *o, int step) {
+    unsigned char present[PAGES];
     int wrong = -1;
+    REQUIRE_OK(machine->observe(o->base, PAGES, present));
     for (int i = 0; i < PAGES && wrong < 0; i++)
-        if (place_of(page_at(o, i)) != o->place[i])
+        if (place_of(page_at(o, i)) != o->place[i] || present[i] != (o->place[i] == FERRY_PLACE_HOST))
             wrong = i;
     REQUIRE(CHECK_THAT(wrong < 0, "step %d: page %d is in another place", step, wrong));
 }

@@ -60,6 +60,17 @@ static void untracked_touches_leave_pages_alone(void) {
     CHECK_INT(place_of(x), 0);
     CHECK_UINT(counted().bytes_to_device, PAGE);
     CHECK_UINT(counted().cpu_faults, 0);
+    unsigned char present[2] = {7, 7};
+    x[BLOCK / 8] = 1;
+    CHECK_OK(machine->observe(x, 1, &present[0])); /* touched since, but who noticed? */
+    CHECK_OK(machine->observe(x + BLOCK / 4 - PAGE_COUNT, 1, &present[1]));
+    CHECK_INT(present[0], 0);
+    CHECK_INT(present[1], 0);
+    uint32_t *fresh = machine_reserve(BLOCK, true);
+    fresh[PAGE_COUNT] = 1;
+    CHECK_OK(machine->observe(fresh, 2, present));
+    CHECK_INT(present[0], 0);
+    CHECK_INT(present[1], 1); /* first touches are found in the memory itself */
 }
 
 /* Moves and touches that make no sense change nothing. */
@@ -77,6 +88,11 @@ static void bad_calls_are_refused(void) {
     CHECK_STATUS(machine->move(moves, 2, stream), FERRY_INVALID_ARGUMENT);
     backend_touch outside = {&outside, sizeof outside, FERRY_READ};
     CHECK_STATUS(machine->touch(&outside, 1, stream), FERRY_INVALID_ARGUMENT);
+    unsigned char present[4] = {7};
+    CHECK_STATUS(machine->observe(&outside, 1, present), FERRY_INVALID_ARGUMENT);
+    CHECK_STATUS(machine->observe(x + 1, 1, present), FERRY_INVALID_ARGUMENT);
+    CHECK_STATUS(machine->observe(x + 2 * BLOCK / 4 - PAGE_COUNT, 2, present), FERRY_INVALID_ARGUMENT);
+    CHECK_INT(present[0], 7);
     CHECK_STATUS(machine->reserve(BLOCK + PAGE, true, &unset), FERRY_INVALID_ARGUMENT);
     CHECK_STATUS(machine->release(x, BLOCK), FERRY_INVALID_ARGUMENT);
     CHECK_STATUS(machine->release(&outside, BLOCK), FERRY_INVALID_ARGUMENT);
