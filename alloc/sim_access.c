@@ -13,7 +13,8 @@ static uint64_t directions(ferry_access access) {
     return access == FERRY_READWRITE ? 2 : 1;
 }
 
-/* Host-homed memory is mapped everywhere: what is not here is loaded and stored where it is. */
+/* Host-homed memory is mapped everywhere: what is not here is loaded and stored where it is. What is nowhere is made at
+ * home first. */
 static void access_mapped(struct sim_region *region, size_t page, uint64_t bytes, ferry_access access, int device,
                           struct sim_work *work) {
     ferry_place place = sim_page_place(&region->pages[page]);
@@ -24,6 +25,7 @@ static void access_mapped(struct sim_region *region, size_t page, uint64_t bytes
     } else {
         work->remote_read += access & FERRY_READ ? bytes : 0;
         work->remote_write += access & FERRY_WRITE ? bytes : 0;
+        work->filled_host += place == FERRY_PLACE_NOWHERE ? FERRY_PAGE_BYTES : 0;
         sim_page_put(region, page, FERRY_PLACE_HOST);
     }
 }

@@ -17,13 +17,14 @@ struct sim_link {
     double device_memory;                                         /* GB/s */
     double fault_to_device, fault_to_host;                        /* GB/s beside the cost of the faults themselves */
 
-    double fill_ms;                                  /* per GiB: never-touched pages that appear on a device */
+    double fill_device_ms, fill_host_ms;             /* per GiB: never-touched pages that appear there */
     double discard_to_device_ms, discard_to_host_ms; /* per GiB: pages placed without their contents */
     double settled_ms;                               /* per GiB: pages that a move finds in place */
 
     double call_us;                              /* a move call, on the host's line */
     double start_to_device_us, start_to_host_us; /* a move of which bytes cross, on the stream's line */
     double launch_us, kernel_us;                 /* a launch: on the host's line, on the stream's */
+    double remote_us;                            /* what a kernel that crosses the bus takes longer, however little */
     double gpu_fault_us, cpu_fault_us;           /* one group of faults */
     double observe_us;                           /* a question about the host's page tables, on the host's line */
 };
@@ -32,7 +33,7 @@ struct sim_link {
 struct sim_work {
     uint64_t to_device, to_host, between; /* moved by a prefetch */
     uint64_t evicted;                     /* moved home because the device was full */
-    uint64_t filled;                      /* never touched, zero-filled on a device */
+    uint64_t filled_device, filled_host;  /* never touched, zero-filled by the driver */
     uint64_t discarded_to_device, discarded_to_host;
     uint64_t settled;                            /* in place already */
     uint64_t faulted_to_device, faulted_between; /* moved by a kernel's faults */

@@ -72,7 +72,7 @@ void sim_span_unpend(const struct sim_span *span) {
 /* Where the bytes of one page that a move puts from `from` to `to` are accounted; they differ. */
 static uint64_t *prefetch_account(ferry_place from, ferry_place to, struct sim_work *work) {
     if (from == FERRY_PLACE_NOWHERE)
-        return &work->filled;
+        return &work->filled_device;
     if (to == FERRY_PLACE_HOST)
         return &work->to_host;
     return from == FERRY_PLACE_HOST ? &work->to_device : &work->between;
@@ -81,6 +81,8 @@ static uint64_t *prefetch_account(ferry_place from, ferry_place to, struct sim_w
 static uint64_t *account(ferry_place from, const backend_move *move, struct sim_work *work) {
     if (from == move->to)
         return &work->settled;
+    if (from == FERRY_PLACE_NOWHERE && move->to == FERRY_PLACE_HOST)
+        return &work->filled_host; /* whether or not there were contents to discard */
     if (move->kind == BACKEND_PREFETCH)
         return prefetch_account(from, move->to, work);
     return move->to == FERRY_PLACE_HOST ? &work->discarded_to_host : &work->discarded_to_device;

@@ -73,3 +73,10 @@ backend_measure counted(void) {
     before = now;
     return since;
 }
+
+uint64_t elapsed(void) {
+    static uint64_t before;
+    uint64_t now = machine->now_ns(), since = now - before;
+    before = now;
+    return since;
+}

@@ -29,7 +29,17 @@ uint32_t *device_view(uint32_t *address);
 /* Declares an access without a kernel. */
 void touch(void *address, size_t bytes, ferry_access access, backend_stream *stream);
 
-/* Totals since the latest call. */
+/* Since the latest call: totals, and nanoseconds of the virtual clock. */
 backend_measure counted(void);
+uint64_t elapsed(void);
+
+/* `got` is `want` but for `tolerance` times it. */
+#define CHECK_CLOSE(got, want, tolerance) note_close((got), (want), (tolerance), #got, __FILE__, __LINE__)
+
+static inline bool note_close(double got, double want, double tolerance, const char *expression, const char *file,
+                              int line) {
+    bool close = got >= want * (1 - tolerance) && got <= want * (1 + tolerance);
+    return test_note(close, file, line, "%s is %g, not %g but for %g %%", expression, got, want, tolerance * 100);
+}
 
 #endif

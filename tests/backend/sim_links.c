@@ -1,0 +1,102 @@
+/* The rows of the simulator's table: their arithmetic, and what they say against what was measured. */
+#include "alloc/sim_link.h"
+#include "tests/backend/sim_case.h"
+
+#define GIB ((uint64_t)1 << 30)
+
+static void rows_add_up(void) {
+    const struct sim_link *link = sim_link_find("h200-pcie5");
+    REQUIRE(link != NULL);
+    CHECK(sim_link_default(true) == link);
+    struct sim_work up = {.to_device = GIB}, down = {.to_host = GIB}, none = {0};
+    CHECK_UINT(sim_link_move_ns(link, &up), 21474836 + 35000);   /* 1073741824 / 50 */
+    CHECK_UINT(sim_link_move_ns(link, &down), 67108864 + 65000); /* 1073741824 / 16 */
+    CHECK_UINT(sim_link_move_ns(link, &none), 0);
+    struct sim_work lost = {.discarded_to_device = GIB / 2, .settled = GIB}, fresh = {.filled_device = GIB};
+    CHECK_UINT(sim_link_move_ns(link, &lost), 3500000 + 1205000);
+    CHECK_UINT(sim_link_move_ns(link, &fresh), 5100000);
+    struct sim_work made = {.filled_host = GIB / 4};
+    CHECK_UINT(sim_link_move_ns(link, &made), 100000000);
+    CHECK_UINT(sim_link_kernel_ns(link, &made), 100000000);
+
+    struct sim_work both = {.remote_read = GIB, .remote_write = GIB}, read = {.remote_read = GIB};
+    CHECK_UINT(sim_link_kernel_ns(link, &both), 25565282 + 2900); /* 2147483648 / 84 */
+    CHECK_UINT(sim_link_kernel_ns(link, &read), 21053761 + 2900); /* 1073741824 / 51 */
+    struct sim_work local = {.local = 2 * GIB}, faults = {.gpu_faults = 512, .faulted_to_device = GIB};
+    CHECK_UINT(sim_link_kernel_ns(link, &local), 631613); /* 2147483648 / 3400: the measured 0.6 ms */
+    CHECK_UINT(sim_link_kernel_ns(link, &faults),
+               76800000 + 115456110); /* 512 × 150 µs, 1073741824 / 9.3: the measured 192 ms */
+    CHECK_UINT(sim_link_cpu_fault_ns(link, 65536), 5000 + 4369); /* × 16384: 153.5 ms, measured 152 */
+}
+
+/* The measurements that the row was made from, in ms for 1 GiB. */
+static void kernels_from_afar_cost_what_was_measured(void) {
+    const struct sim_link *link = sim_link_find("h200-pcie5");
+    struct sim_work both = {.remote_read = GIB, .remote_write = GIB}, read = {.remote_read = GIB},
+                    write = {.remote_write = GIB}, small = {.remote_read = 4096, .remote_write = 4096};
+    CHECK_CLOSE((double)sim_link_kernel_ns(link, &both) / 1e6, 25.5, 0.01);
+    CHECK_CLOSE((double)sim_link_kernel_ns(link, &read) / 1e6, 20.9, 0.01);
+    CHECK_CLOSE((double)sim_link_kernel_ns(link, &write) / 1e6, 20.4, 0.01);
+    CHECK_CLOSE((double)sim_link_kernel_ns(link, &small) / 1e3 + link->launch_us + link->kernel_us, 12.0, 0.01);
+}
+
+#define CHAIN (13 * BLOCK) /* bytes of each array */
+
+static uint32_t *x, *y, *t1, *t2;
+
+static void kernel(uint32_t *first, uint32_t *second, uint32_t *out, backend_stream *stream) {
+    backend_touch touches[3];
+    size_t n = 0;
+    touches[n++] = (backend_touch){first, CHAIN, first == out ? FERRY_READWRITE : FERRY_READ};
+    if (second && second != first)
+        touches[n++] = (backend_touch){second, CHAIN, FERRY_READ};
+    if (first != out)
+        touches[n++] = (backend_touch){out, CHAIN, FERRY_WRITE};
+    CHECK_OK(machine->touch(touches, n, stream));
+}
+
+/* sqrt(x * x + sin x) - log(x + 1), in ms for 80 MB of each array. Scaled up like the rest, remote_us is as long as a
+ * launch. */
+static double chain(backend_stream *stream) {
+    elapsed();
+    kernel(x, x, t1, stream);
+    kernel(x, NULL, t2, stream);
+    kernel(t1, t2, t1, stream);
+    kernel(t1, NULL, t1, stream);
+    kernel(x, NULL, t2, stream);
+    kernel(t2, NULL, t2, stream);
+    kernel(t1, t2, y, stream);
+    CHECK_OK(machine->stream_sync(stream));
+    return (double)elapsed() / 1e6 * 80e6 / (double)CHAIN;
+}
+
+static double fused(backend_stream *stream) {
+    elapsed();
+    kernel(x, NULL, y, stream);
+    CHECK_OK(machine->stream_sync(stream));
+    return (double)elapsed() / 1e6 * 80e6 / (double)CHAIN;
+}
+
+/* Kernels of which some operands are here and some are not: the five measurements of that chain. */
+static void a_chain_costs_what_was_measured(void) {
+    backend_stream *stream = machine_stream(0);
+    x = machine_reserve(4 * CHAIN, true);
+    t1 = x + CHAIN / 4, t2 = t1 + CHAIN / 4, y = t2 + CHAIN / 4;
+    CHECK_OK(machine_move(x, 4 * CHAIN, FERRY_PLACE_HOST, BACKEND_PREFETCH, stream));
+    CHECK_CLOSE(chain(stream), 16.3, 0.05);
+    CHECK_CLOSE(fused(stream), 2.0, 0.05);
+    CHECK_OK(machine_move(t1, 2 * CHAIN, 0, BACKEND_PREFETCH, stream));
+    CHECK_OK(machine->stream_sync(stream));
+    CHECK_CLOSE(chain(stream), 6.4, 0.05);
+    CHECK_OK(machine_move(x, CHAIN, 0, BACKEND_PREFETCH, stream));
+    CHECK_OK(machine->stream_sync(stream));
+    CHECK_CLOSE(chain(stream), 1.9, 0.05);
+    CHECK_CLOSE(fused(stream), 1.5, 0.05);
+}
+
+int main(void) {
+    RUN(rows_add_up);
+    RUN(kernels_from_afar_cost_what_was_measured);
+    STORY(a_chain_costs_what_was_measured, "");
+    return test_finish();
+}
