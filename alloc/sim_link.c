@@ -152,3 +152,21 @@ uint64_t sim_link_kernel_ns(const struct sim_link *link, const struct sim_work *
 uint64_t sim_link_cpu_fault_ns(const struct sim_link *link, uint64_t bytes) {
     return whole(link->cpu_fault_us * 1e3 + at_rate(bytes, link->fault_to_host));
 }
+
+ferry_link_costs sim_link_costs(const struct sim_link *link) {
+    return (ferry_link_costs){
+        .to_device_ns = (link->call_us + link->start_to_device_us) * 1e3,
+        .to_device_ns_per_byte = at_rate(1, link->prefetch_to_device),
+        .to_host_ns = (link->call_us + link->start_to_host_us) * 1e3,
+        .to_host_ns_per_byte = at_rate(1, link->prefetch_to_host),
+        .discard_to_device_ns_per_byte = per_gib(1, link->discard_to_device_ms),
+        .discard_to_host_ns_per_byte = per_gib(1, link->discard_to_host_ms),
+        .fill_device_ns_per_byte = per_gib(1, link->fill_device_ms),
+        .fill_host_ns_per_byte = per_gib(1, link->fill_host_ms),
+        .remote_ns = link->remote_us * 1e3,
+        .remote_read_ns_per_byte = remote_ns(link, 1, 0),
+        .remote_write_ns_per_byte = remote_ns(link, 0, 1),
+        .remote_both_ns_per_byte = remote_ns(link, 1, 1),
+        .device_ns_per_byte = at_rate(1, link->device_memory),
+    };
+}

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ferry/link.h"
+
 /* One kind of machine. Rates in GB/s (10^9 bytes), times in µs or in ms for one GiB. */
 struct sim_link {
     const char *name;   /* for FERRY_SIM_LINK */
@@ -53,6 +55,8 @@ void sim_link_names(char *text, size_t bytes);
 /* Nanoseconds on the stream's line. */
 uint64_t sim_link_move_ns(const struct sim_link *link, const struct sim_work *work);
 uint64_t sim_link_kernel_ns(const struct sim_link *link, const struct sim_work *work);
+/* The same arithmetic as rates: what one call of a kind costs, on both lines, per byte and beside. */
+ferry_link_costs sim_link_costs(const struct sim_link *link);
 /* Nanoseconds on the host's line for one fault that brings `bytes` home. */
 uint64_t sim_link_cpu_fault_ns(const struct sim_link *link, uint64_t bytes);
 

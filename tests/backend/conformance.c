@@ -324,6 +324,27 @@ static void the_page_tables_can_be_asked(void) {
     CHECK_OK(machine->release(x, PAGES * FERRY_PAGE_BYTES));
 }
 
+static void links_can_be_measured(void) {
+    ferry_link_costs costs = {.remote_ns = -1};
+    char first[256], second[256];
+    if (!machine->link_measure)
+        return;
+    CHECK_STATUS(machine->link_measure(0, &costs), concurrent ? FERRY_OK : FERRY_UNSUPPORTED);
+    if (concurrent) {
+#define NOT_NEGATIVE(name, text) CHECK_THAT(costs.name >= 0, #name " is %g", costs.name);
+        FERRY_LINK_LIST(NOT_NEGATIVE)
+#undef NOT_NEGATIVE
+        CHECK(costs.to_device_ns_per_byte > 0 && costs.to_host_ns_per_byte > 0 && costs.remote_both_ns_per_byte > 0);
+        CHECK(costs.device_ns_per_byte > 0 && costs.device_ns_per_byte < costs.to_device_ns_per_byte);
+    } else {
+        CHECK(costs.remote_ns == -1);
+    }
+    CHECK_OK(machine->link_identity(0, first, sizeof first));
+    CHECK_OK(machine->link_identity(0, second, sizeof second));
+    CHECK_STRING(first, second);
+    CHECK(first[0] != '\0');
+}
+
 static void the_clock_does_not_go_back(void) {
     uint64_t before = machine->now_ns();
     backend_stream *stream = machine_stream(0);
@@ -428,6 +449,7 @@ int main(int count, char **arguments) {
     RUN(traces_refuse_what_makes_no_sense);
     RUN(devices_hand_pages_to_each_other);
     RUN(the_page_tables_can_be_asked);
+    RUN(links_can_be_measured);
     RUN(the_clock_does_not_go_back);
     RUN(nothing_queued_is_lost);
     if (concurrent)

@@ -94,9 +94,101 @@ static void a_chain_costs_what_was_measured(void) {
     CHECK_CLOSE(fused(stream), 1.5, 0.05);
 }
 
+/* The clock's time for one operation on `bytes` at `address`, from the call until the stream is done. */
+static double move_ns(uint32_t *address, size_t bytes, ferry_place to, backend_move_kind kind, backend_stream *stream) {
+    elapsed();
+    CHECK_OK(machine_move(address, bytes, to, kind, stream));
+    CHECK_OK(machine->stream_sync(stream));
+    return (double)elapsed();
+}
+
+static double touch_ns(uint32_t *address, size_t bytes, ferry_access access, backend_stream *stream) {
+    elapsed();
+    touch(address, bytes, access, stream);
+    CHECK_OK(machine->stream_sync(stream));
+    return (double)elapsed();
+}
+
+/* What a predictor would say against what the clock charges, to 5 %. */
+static const double near = 0.05;
+
+static void kernels_agree(uint32_t *touched, uint32_t *fresh, size_t bytes, const ferry_link_costs *c,
+                          backend_stream *stream) {
+    const double n = (double)bytes;
+    double write = c->remote_ns + n * c->remote_write_ns_per_byte;
+    CHECK_CLOSE(touch_ns(touched, bytes, FERRY_READ, stream), c->remote_ns + n * c->remote_read_ns_per_byte, near);
+    CHECK_CLOSE(touch_ns(touched, bytes, FERRY_READWRITE, stream), c->remote_ns + n * c->remote_both_ns_per_byte, near);
+    CHECK_CLOSE(touch_ns(touched, bytes, FERRY_WRITE, stream), write, near);
+    CHECK_CLOSE(touch_ns(fresh, bytes, FERRY_WRITE, stream), write + n * c->fill_host_ns_per_byte, near);
+    CHECK_OK(machine_move(touched, bytes, 0, BACKEND_PREFETCH, stream));
+    CHECK_OK(machine->stream_sync(stream));
+    if (bytes > PAGE) /* the clock counts whole nanoseconds: one, for a page */
+        CHECK_CLOSE(touch_ns(touched, bytes, FERRY_READ, stream), n * c->device_ns_per_byte, near);
+}
+
+/* The cost of a call that moves is part of to_device_ns and to_host_ns; what crosses nothing pays the call alone. */
+static void moves_agree(uint32_t *a, uint32_t *b, size_t bytes, const ferry_link_costs *c, backend_stream *stream) {
+    const double n = (double)bytes, call = 3700;
+    CHECK_CLOSE(move_ns(a, bytes, FERRY_PLACE_HOST, BACKEND_PREFETCH, stream), call + n * c->fill_host_ns_per_byte,
+                near);
+    CHECK_CLOSE(move_ns(b, bytes, 0, BACKEND_PREFETCH, stream), call + n * c->fill_device_ns_per_byte, near);
+    CHECK_CLOSE(move_ns(a, bytes, 0, BACKEND_PREFETCH, stream), c->to_device_ns + n * c->to_device_ns_per_byte, near);
+    CHECK_CLOSE(move_ns(a, bytes, FERRY_PLACE_HOST, BACKEND_PREFETCH, stream),
+                c->to_host_ns + n * c->to_host_ns_per_byte, near);
+    CHECK_CLOSE(move_ns(a, bytes, 0, BACKEND_DISCARD_PREFETCH, stream), call + n * c->discard_to_device_ns_per_byte,
+                near);
+    CHECK_CLOSE(move_ns(a, bytes, FERRY_PLACE_HOST, BACKEND_DISCARD_PREFETCH, stream),
+                call + n * c->discard_to_host_ns_per_byte, near);
+}
+
+static void costs_agree_with_the_clock(size_t bytes, const ferry_link_costs *c) {
+    size_t region = (bytes + BLOCK - 1) / BLOCK * BLOCK;
+    uint32_t *parts = machine_reserve(3 * region, true), *a = parts, *b = a + region / 4, *fresh = b + region / 4;
+    backend_stream *stream = machine_stream(0);
+    moves_agree(a, b, bytes, c, stream);
+    kernels_agree(a, fresh, bytes, c, stream);
+    machine->stream_destroy(stream);
+    CHECK_OK(machine->release(parts, 3 * region));
+}
+
+static void costs_agree_with_the_clock_at_all_sizes(void) {
+    ferry_link_costs costs;
+    REQUIRE_OK(machine->link_measure(0, &costs));
+#define POSITIVE(name, text) CHECK_THAT(costs.name > 0, #name " is %g", costs.name);
+    FERRY_LINK_LIST(POSITIVE)
+#undef POSITIVE
+    for (size_t bytes = PAGE; bytes <= 32 * BLOCK; bytes *= 8)
+        costs_agree_with_the_clock(bytes, &costs);
+}
+
+static void links_have_identities(void) {
+    char first[128], second[128], small[8];
+    ferry_link_costs costs = {.remote_ns = 7};
+    CHECK_OK(machine->link_identity(0, first, sizeof first));
+    CHECK_OK(machine->link_identity(1, second, sizeof second));
+    CHECK_STRING(first, second);
+    CHECK(strstr(first, "simulator h200-pcie5 ") == first);
+    CHECK_OK(machine->link_identity(0, small, sizeof small));
+    CHECK_STRING(small, "simulat");
+    CHECK_STATUS(machine->link_identity(2, first, sizeof first), FERRY_INVALID_ARGUMENT);
+    CHECK_STATUS(machine->link_measure(-1, &costs), FERRY_INVALID_ARGUMENT);
+    CHECK(costs.remote_ns == 7);
+}
+
+static void without_hints_there_is_nothing_to_measure(void) {
+    ferry_link_costs costs = {.remote_ns = 7};
+    char text[128];
+    CHECK_STATUS(machine->link_measure(0, &costs), FERRY_UNSUPPORTED);
+    CHECK(costs.remote_ns == 7);
+    CHECK_OK(machine->link_identity(0, text, sizeof text));
+}
+
 int main(void) {
     RUN(rows_add_up);
     RUN(kernels_from_afar_cost_what_was_measured);
     STORY(a_chain_costs_what_was_measured, "");
+    STORY(costs_agree_with_the_clock_at_all_sizes, "");
+    STORY(links_have_identities, "FERRY_SIM_DEVICES=2");
+    STORY(without_hints_there_is_nothing_to_measure, "FERRY_SIM_CONCURRENT=0");
     return test_finish();
 }
