@@ -50,6 +50,7 @@ static ferry_status device_get(int device, ferry_device_info *out) {
         .total_bytes = sim.config.device_bytes,
         .free_bytes = sim.config.device_bytes > used ? sim.config.device_bytes - used : 0,
         .concurrent_managed_access = sim.config.concurrent,
+        .host_page_tables = sim.config.link->host_page_tables,
     };
     snprintf(out->name, sizeof out->name, "%s", sim.config.link->device);
     return FERRY_OK;

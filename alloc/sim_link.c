@@ -3,15 +3,31 @@
 #include <stdio.h>
 #include <string.h>
 
+/*
+ * Where the figures come from.
+ *
+ * measured: on one H200, PCIe 5 x16, driver 580, CUDA 13.0. Bandwidths and costs per GiB are of 1 GiB; starts are what
+ * is left of small round trips (64 KiB to the device at 1.8 GB/s; 4 KiB there and back in 118 µs; 4 KiB read and
+ * written from afar in 12.0 µs, a launch alone 9.0) when the bandwidth's part is taken off; a group of GPU faults
+ * (2 MiB) costs 375 µs in all, one of CPU faults (64 KiB) 9.3 µs. Between 64 KiB and some MiB a kernel from afar is
+ * slower than the row says: 47 µs for 1 MiB, 37 here.
+ *
+ * derived: from the measured row. The time of a byte that the driver moves is the link's, which a pinned copy shows (55
+ * GB/s there, each way), and the driver's own, which does not depend on the link: 1 / rate = 1 / measured - 1 / 55 + 1
+ * / copy. Kernels from afar reach the same share of the copy's rate as measured: read 51/55, write 53/55, both 84/55.
+ *
+ * assumed: fill_host_ms is what one thread's first touch on the host takes (2.0 to 2.7 GB/s); the driver's has not been
+ * measured.
+ */
+
+/* The driver's and the host's own costs, as measured. */
+#define DRIVER_COSTS                                                                                                   \
+    .fill_device_ms = 5.1, .discard_to_device_ms = 7.0, .settled_ms = 1.205, .call_us = 3.7, .start_to_device_us = 35, \
+    .start_to_host_us = 65, .launch_us = 3.5, .kernel_us = 5.5, .remote_us = 2.9, .gpu_fault_us = 150,                 \
+    .cpu_fault_us = 5, .observe_us = 0.4
+
 static const struct sim_link links[] = {
-    /*
-     * Measured on one H200, PCIe 5 x16, driver 580, CUDA 13.0. Bandwidths and costs per GiB are of 1 GiB; starts are
-     * what is left of small round trips (64 KiB to the device at 1.8 GB/s; 4 KiB there and back in 118 µs; 4 KiB read
-     * and written from afar in 12.0 µs, a launch alone 9.0) when the bandwidth's part is taken off; a group of GPU
-     * faults (2 MiB) costs 375 µs in all, one of CPU faults (64 KiB) 9.3 µs. Between 64 KiB and some MiB a kernel from
-     * afar is slower than the row says: 47 µs for 1 MiB, 37 here.
-     * Not measured: fill_host_ms, which is one thread's first touch on the host (2.0 to 2.7 GB/s), not the driver's.
-     */
+    /* All measured, but for fill_host_ms. */
     {
         .name = "h200-pcie5",
         .device = "simulated H200 (PCIe 5)",
@@ -25,22 +41,82 @@ static const struct sim_link links[] = {
         .device_memory = 3400,
         .fault_to_device = 9.3,
         .fault_to_host = 15,
-        .fill_device_ms = 5.1,
         .fill_host_ms = 400,
-        .discard_to_device_ms = 7.0,
         .discard_to_host_ms = 50,
-        .settled_ms = 1.205,
-        .call_us = 3.7,
-        .start_to_device_us = 35,
-        .start_to_host_us = 65,
-        .launch_us = 3.5,
-        .kernel_us = 5.5,
-        .remote_us = 2.9,
-        .gpu_fault_us = 150,
-        .cpu_fault_us = 5,
-        .observe_us = 0.4,
+        DRIVER_COSTS,
     },
-    /* Not measured: the row above, but everything goes over at a launch, as fast as pageable memory is copied there (7
+    /*
+     * Published for A100s by PCIe 4 x16: copies 25 GB/s each way (NVIDIA/nvbandwidth, issues 11 and 53) and 24 + 12 at
+     * once (the same), which bounds remote_both; kernels loading from pinned memory 25.1 (issue 42); between cards
+     * without NVLink 22 to 26 (issue 50, A6000); copying in the memory of the 40 GB card 1,355, of 1,555 in the data
+     * sheet (PTsolvers/gpu-workshop-JuliaCon23, issue 7). The rest is derived.
+     */
+    {
+        .name = "a100-pcie4",
+        .device = "simulated A100 (PCIe 4)",
+        .concurrent = true,
+        .prefetch_to_device = 23.9,
+        .prefetch_to_host = 11.9,
+        .between_devices = 22,
+        .remote_read = 25.1,
+        .remote_write = 24.1,
+        .remote_both = 36,
+        .device_memory = 1355,
+        .fault_to_device = 7.73,
+        .fault_to_host = 11.3,
+        .fill_host_ms = 400,
+        .discard_to_host_ms = 50,
+        DRIVER_COSTS,
+    },
+    /*
+     * Published for GH200: NVLink-C2C copies 375 GB/s to the device and 297 to the host, STREAM 3,400 in HBM3 and 486
+     * in LPDDR5X, which bounds remote_both (Schieffer and others, arXiv 2407.07850); kernels loading from host memory
+     * 342 (NVIDIA/nvbandwidth, issue 23); stores are taken to be as fast as copies to the host. The rest is derived,
+     * with the host's system on pages of 64 KiB: a sixteenth of the cost of mapping 4 KiB ones in prefetch_to_host and
+     * discard_to_host_ms; and in fill_host_ms the gain that larger pages have in first touches of anonymous memory
+     * (measured: 1.5 GB/s with 4 KiB, 6.4 with huge ones). between_devices as measured by NVLink between two H200s.
+     */
+    {
+        .name = "gh200",
+        .device = "simulated GH200 (NVLink-C2C)",
+        .concurrent = true,
+        .host_page_tables = true,
+        .prefetch_to_device = 223,
+        .prefetch_to_host = 163,
+        .between_devices = 136,
+        .remote_read = 342,
+        .remote_write = 297,
+        .remote_both = 486,
+        .device_memory = 3400,
+        .fault_to_device = 10.9,
+        .fault_to_host = 19.3,
+        .fill_host_ms = 94,
+        .discard_to_host_ms = 3.1,
+        DRIVER_COSTS,
+    },
+    /*
+     * A T4 in a slot of four PCIe 3 lanes. Published: copies by sixteen lanes 13.1 GB/s (usadellab/Helixer, issue 22,
+     * RTX 2080 Ti), a quarter of which is 3.2 by four; copying in a T4's memory 240, of 320 in the data sheet
+     * (router-gao/cuda-demo, bandwidthTest). The rest is derived; between cards at the copy's rate.
+     */
+    {
+        .name = "slow",
+        .device = "simulated T4 (PCIe 3 x4)",
+        .concurrent = true,
+        .prefetch_to_device = 3.18,
+        .prefetch_to_host = 2.80,
+        .between_devices = 3.2,
+        .remote_read = 2.97,
+        .remote_write = 3.08,
+        .remote_both = 4.89,
+        .device_memory = 240,
+        .fault_to_device = 2.49,
+        .fault_to_host = 2.77,
+        .fill_host_ms = 400,
+        .discard_to_host_ms = 50,
+        DRIVER_COSTS,
+    },
+    /* Not measured: everything goes over at a launch, as fast as pageable memory is copied on the measured machine (7
        and 12 GB/s). */
     {
         .name = "no-concurrent",
@@ -55,20 +131,9 @@ static const struct sim_link links[] = {
         .device_memory = 3400,
         .fault_to_device = 7,
         .fault_to_host = 12,
-        .fill_device_ms = 5.1,
         .fill_host_ms = 400,
-        .discard_to_device_ms = 7.0,
         .discard_to_host_ms = 50,
-        .settled_ms = 0,
-        .call_us = 3.7,
-        .start_to_device_us = 35,
-        .start_to_host_us = 65,
-        .launch_us = 3.5,
-        .kernel_us = 5.5,
-        .remote_us = 2.9,
-        .gpu_fault_us = 150,
-        .cpu_fault_us = 5,
-        .observe_us = 0.4,
+        DRIVER_COSTS,
     },
 };
 

@@ -10,9 +10,10 @@
 
 /* One kind of machine. Rates in GB/s (10^9 bytes), times in µs or in ms for one GiB. */
 struct sim_link {
-    const char *name;   /* for FERRY_SIM_LINK */
-    const char *device; /* what the device calls itself */
-    bool concurrent;    /* the default of FERRY_SIM_CONCURRENT */
+    const char *name;      /* for FERRY_SIM_LINK */
+    const char *device;    /* what the device calls itself */
+    bool concurrent;       /* the default of FERRY_SIM_CONCURRENT */
+    bool host_page_tables; /* the device works by the CPU's page tables */
 
     double prefetch_to_device, prefetch_to_host, between_devices; /* GB/s, populated pages */
     double remote_read, remote_write, remote_both;                /* GB/s; both: the sum of the two directions */

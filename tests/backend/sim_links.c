@@ -94,6 +94,53 @@ static void a_chain_costs_what_was_measured(void) {
     CHECK_CLOSE(fused(stream), 1.5, 0.05);
 }
 
+/* What the link and the driver take for a byte, if the driver's part is the same by every link. */
+static double moved_at(double measured, double copy) {
+    return 1 / (1 / measured - 1 / 55.0 + 1 / copy);
+}
+
+static void check_derived(const char *name, double to_device, double to_host) {
+    const struct sim_link *measured = sim_link_find("h200-pcie5"), *link = sim_link_find(name);
+    REQUIRE(link != NULL);
+    CHECK_CLOSE(link->prefetch_to_device, moved_at(measured->prefetch_to_device, to_device), 0.005);
+    CHECK_CLOSE(link->fault_to_device, moved_at(measured->fault_to_device, to_device), 0.005);
+    CHECK_CLOSE(link->fault_to_host, moved_at(measured->fault_to_host, to_host), 0.005);
+    CHECK_CLOSE(link->gpu_fault_us, measured->gpu_fault_us, 0);
+}
+
+/* The rows that were not measured against the rule in the comment above them. */
+static void derived_rows_follow_their_rule(void) {
+    const struct sim_link *slow = sim_link_find("slow");
+    check_derived("a100-pcie4", 25, 25);
+    check_derived("gh200", 375, 297);
+    check_derived("slow", 3.2, 3.2);
+    CHECK_CLOSE(sim_link_find("a100-pcie4")->prefetch_to_host, moved_at(16, 25), 0.005);
+    CHECK_CLOSE(slow->prefetch_to_host, moved_at(16, 3.2), 0.005);
+    CHECK_CLOSE(sim_link_find("gh200")->prefetch_to_host, 1 / ((1 / 16.0 - 1 / 55.0) / 16 + 1 / 297.0), 0.005);
+    CHECK_CLOSE(slow->remote_read, 3.2 * 51 / 55, 0.005);
+    CHECK_CLOSE(slow->remote_write, 3.2 * 53 / 55, 0.005);
+    CHECK_CLOSE(slow->remote_both, 3.2 * 84 / 55, 0.005);
+}
+
+/* Nobody's two directions are faster than the two of them, or than the memory behind. */
+static void rows_make_sense(const struct sim_link *link) {
+    CHECK_THAT(link->remote_both <= link->remote_read + link->remote_write, "%s", link->name);
+    CHECK_THAT(link->remote_both >= link->remote_read, "%s", link->name);
+    CHECK_THAT(link->remote_read < link->device_memory && link->prefetch_to_device < link->device_memory, "%s",
+               link->name);
+    CHECK_THAT(link->fault_to_device <= link->prefetch_to_device, "%s", link->name);
+}
+
+static void all_rows_make_sense(void) {
+    const char *const names[] = {"h200-pcie5", "a100-pcie4", "gh200", "slow", "no-concurrent"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        REQUIRE(sim_link_find(names[i]) != NULL);
+        rows_make_sense(sim_link_find(names[i]));
+    }
+    CHECK_STRING(sim_link_default(false)->name, "no-concurrent");
+    CHECK(sim_link_find("h100") == NULL);
+}
+
 /* The clock's time for one operation on `bytes` at `address`, from the call until the stream is done. */
 static double move_ns(uint32_t *address, size_t bytes, ferry_place to, backend_move_kind kind, backend_stream *stream) {
     elapsed();
@@ -186,8 +233,13 @@ static void without_hints_there_is_nothing_to_measure(void) {
 int main(void) {
     RUN(rows_add_up);
     RUN(kernels_from_afar_cost_what_was_measured);
+    RUN(derived_rows_follow_their_rule);
+    RUN(all_rows_make_sense);
     STORY(a_chain_costs_what_was_measured, "");
     STORY(costs_agree_with_the_clock_at_all_sizes, "");
+    STORY(costs_agree_with_the_clock_at_all_sizes, "FERRY_SIM_LINK=a100-pcie4");
+    STORY(costs_agree_with_the_clock_at_all_sizes, "FERRY_SIM_LINK=gh200");
+    STORY(costs_agree_with_the_clock_at_all_sizes, "FERRY_SIM_LINK=slow");
     STORY(links_have_identities, "FERRY_SIM_DEVICES=2");
     STORY(without_hints_there_is_nothing_to_measure, "FERRY_SIM_CONCURRENT=0");
     return test_finish();

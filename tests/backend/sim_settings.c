@@ -18,7 +18,7 @@ static void refused(const char *name, const char *value, const char *words) {
 }
 
 static void nonsense_is_refused_with_a_reason(void) {
-    refused("FERRY_SIM_LINK", "abacus", "h200-pcie5, no-concurrent");
+    refused("FERRY_SIM_LINK", "abacus", "h200-pcie5, a100-pcie4, gh200, slow, no-concurrent");
     refused("FERRY_SIM_DEVICES", "0", "FERRY_SIM_DEVICES");
     refused("FERRY_SIM_DEVICES", "65", "64");
     refused("FERRY_SIM_DEVICES", "two", "two");
@@ -49,6 +49,33 @@ static void the_default_is_an_h200(void) {
     backend_stream *stream = machine_stream(0), *wrapped = NULL;
     CHECK_STATUS(machine->stream_wrap(0, NULL, &wrapped), FERRY_UNSUPPORTED);
     CHECK(machine->stream_native(stream) == NULL);
+}
+
+static void named(const char *name, bool concurrent, bool host_page_tables) {
+    ferry_device_info info;
+    char identity[128];
+    REQUIRE_OK(machine->device_get(0, &info));
+    CHECK_STRING(info.name, name);
+    CHECK_INT(info.concurrent_managed_access, concurrent);
+    CHECK_INT(info.host_page_tables, host_page_tables);
+    CHECK_OK(machine->link_identity(0, identity, sizeof identity));
+    CHECK_THAT(strstr(identity, getenv("FERRY_SIM_LINK")) != NULL, "%s", identity);
+}
+
+static void the_a100_is_known(void) {
+    named("simulated A100 (PCIe 4)", true, false);
+}
+
+static void the_gh200_is_known(void) {
+    named("simulated GH200 (NVLink-C2C)", true, true);
+}
+
+static void the_slow_one_is_known(void) {
+    named("simulated T4 (PCIe 3 x4)", true, false);
+}
+
+static void the_one_without_concurrent_access_is_known(void) {
+    named("simulated device without concurrent managed access", false, false);
 }
 
 static void untracked_touches_leave_pages_alone(void) {
@@ -210,6 +237,10 @@ int main(void) {
     CHECK_INT(WTERMSIG(alone(touch_forbidden)), SIGSEGV);
     CHECK_INT(WTERMSIG(alone(be_sent_a_signal)), SIGSEGV);
     CHECK_INT(sim_child(the_default_is_an_h200, &test_failures, ""), 0);
+    CHECK_INT(sim_child(the_a100_is_known, &test_failures, "FERRY_SIM_LINK=a100-pcie4"), 0);
+    CHECK_INT(sim_child(the_gh200_is_known, &test_failures, "FERRY_SIM_LINK=gh200"), 0);
+    CHECK_INT(sim_child(the_slow_one_is_known, &test_failures, "FERRY_SIM_LINK=slow"), 0);
+    CHECK_INT(sim_child(the_one_without_concurrent_access_is_known, &test_failures, "FERRY_SIM_LINK=no-concurrent"), 0);
     CHECK_INT(sim_child(untracked_touches_leave_pages_alone, &test_failures, "FERRY_SIM_TOUCH=off"), 0);
     STORY(settings_are_followed,
           "FERRY_SIM_DEVICES=64 FERRY_SIM_MEMORY=3G FERRY_SIM_CONCURRENT=0 FERRY_SIM_LINK=h200-pcie5");
