@@ -13,10 +13,11 @@ __global__ void saxpy(float a, const float *x, float *y, int64_t n) {
 }
 
 static ferry_status run(float a, const ferry_view *x, const ferry_view *y) {
-    const ferry_operand operands[] = {{x, FERRY_READ, 1}, {y, FERRY_READWRITE, 1}};
+    const ferry_operand operands[] = {{x, FERRY_READ, 1, FERRY_POLICY_DEFAULT},
+                                      {y, FERRY_READWRITE, 1, FERRY_POLICY_DEFAULT}};
     cudaStream_t stream = (cudaStream_t)ferry_stream_native(NULL);
     int64_t n = ferry_view_size(x);
-    ferry_status status = ferry_acquire(operands, 2, NULL); /* x and y go to the device, in one batch */
+    ferry_status status = ferry_acquire(operands, 2, NULL); /* both are where the kernel can use them best */
     if (status != FERRY_OK)
         return status;
     saxpy<<<(unsigned)((n + 255) / 256), 256, 0, stream>>>(a, (const float *)x->data, (float *)y->data, n);
@@ -24,7 +25,7 @@ static ferry_status run(float a, const ferry_view *x, const ferry_view *y) {
     status = ferry_complete(operands, 2, NULL); /* frees, other streams and the host wait from here on */
     if (launched != cudaSuccess)
         return ferry_error(FERRY_BACKEND, "saxpy: %s", cudaGetErrorString(launched));
-    return status != FERRY_OK ? status : ferry_host_acquire(y, FERRY_READ); /* y comes home; x stays */
+    return status != FERRY_OK ? status : ferry_host_acquire(y, FERRY_READ); /* y is the host's again */
 }
 
 static void fill(const ferry_view *view, float value) {

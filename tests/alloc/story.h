@@ -103,7 +103,7 @@ static inline ferry_status story_kernel(const ferry_operand *operands, size_t n,
 
 static inline ferry_status story_use(const ferry_view *view, ferry_access access, unsigned char value,
                                      ferry_stream *stream) {
-    return story_kernel(&(ferry_operand){view, access, 0}, 1, value, stream);
+    return story_kernel(&(ferry_operand){.view = view, .access = access}, 1, value, stream);
 }
 
 static inline ferry_stats story_counts(void) {

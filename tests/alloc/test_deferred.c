@@ -15,7 +15,7 @@ static ferry_view bytes_at(void *data, size_t bytes) {
 
 static struct fake_work use(void *data, size_t bytes, ferry_access access, ferry_stream *stream) {
     const ferry_view view = bytes_at(data, bytes);
-    const ferry_operand operand = {&view, access, 0};
+    const ferry_operand operand = {.view = &view, .access = access};
     CHECK_OK(ferry_acquire(&operand, 1, stream));
     const struct fake_work work = fake_launch(stream);
     CHECK_OK(ferry_complete(&operand, 1, stream));
@@ -177,7 +177,7 @@ static void acquire_without_launch_holds_the_block(void) {
     const size_t bytes = 8192;
     void *block = ferry_malloc(bytes);
     const ferry_view view = bytes_at(block, bytes);
-    CHECK_OK(ferry_acquire(&(ferry_operand){&view, FERRY_WRITE, 0}, 1, streams[0]));
+    CHECK_OK(ferry_acquire(&(ferry_operand){.view = &view, .access = FERRY_WRITE}, 1, streams[0]));
     ferry_free(block);
     CHECK_THAT(!comes_back(block, bytes), "recycled under a discard in flight");
     const uint64_t frees = frees_now();

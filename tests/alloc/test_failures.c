@@ -52,17 +52,17 @@ static void until_it_succeeds(ferry_status (*step)(void), bool undone) {
 static ferry_stream *other;
 
 static ferry_status acquire(void) {
-    const ferry_operand operands[] = {{&x, FERRY_READ, 0}, {&y, FERRY_WRITE, 0}};
+    const ferry_operand operands[] = {{.view = &x, .access = FERRY_READ}, {.view = &y, .access = FERRY_WRITE}};
     return ferry_acquire(operands, 2, NULL);
 }
 
 static ferry_status acquire_on_other(void) {
-    const ferry_operand operands[] = {{&x, FERRY_READWRITE, 0}, {&y, FERRY_READ, 0}};
+    const ferry_operand operands[] = {{.view = &x, .access = FERRY_READWRITE}, {.view = &y, .access = FERRY_READ}};
     return ferry_acquire(operands, 2, other);
 }
 
 static ferry_status complete(void) {
-    const ferry_operand operands[] = {{&x, FERRY_READ, 0}, {&y, FERRY_WRITE, 0}};
+    const ferry_operand operands[] = {{.view = &x, .access = FERRY_READ}, {.view = &y, .access = FERRY_WRITE}};
     return ferry_complete(operands, 2, NULL);
 }
 
@@ -96,7 +96,7 @@ static void movement(void) {
     until_it_succeeds(acquire, true);
     until_it_succeeds(complete, false);
     until_it_succeeds(acquire_on_other, true);
-    CHECK_OK(ferry_complete(&(ferry_operand){&x, FERRY_READWRITE, 0}, 1, other));
+    CHECK_OK(ferry_complete(&(ferry_operand){.view = &x, .access = FERRY_READWRITE}, 1, other));
     until_it_succeeds(host_read, true);
     until_it_succeeds(host_write, true);
     CHECK(all_bytes(&x, 1));

@@ -16,7 +16,7 @@ static ferry_kernel *no_kernel;
 
 static void use(void *data, size_t bytes, ferry_access access) {
     const ferry_view view = {data, FERRY_UINT8, 1, false, {(int64_t)bytes}, {1}};
-    const ferry_operand operand = {&view, access, 0};
+    const ferry_operand operand = {.view = &view, .access = access};
     CHECK_OK(ferry_acquire(&operand, 1, stream));
     fake_launch(stream);
     CHECK_OK(ferry_complete(&operand, 1, stream));
@@ -119,7 +119,7 @@ static void child_is_refused_devices(void) {
     static char ordinary[10000];
     const ferry_view view = {parents[1], FERRY_UINT8, 1, false, {1}, {1}};
     const ferry_view own = {ordinary, FERRY_UINT8, 1, false, {10000}, {1}};
-    const ferry_operand operand = {&view, FERRY_READ, 0};
+    const ferry_operand operand = {.view = &view, .access = FERRY_READ};
     ferry_stream *fresh = NULL;
     ferry_kernel *kernel = NULL;
     ferry_device_info info;

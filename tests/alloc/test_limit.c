@@ -106,7 +106,7 @@ static void kernels_in_flight_make_room(void) {
     REQUIRE_OK(ferry_stream_create(0, &stream));
     void *busy = ferry_malloc(40 * MIB);
     const ferry_view view = {busy, FERRY_UINT8, 1, false, {40 << 20}, {1}};
-    const ferry_operand operand = {&view, FERRY_WRITE, 0};
+    const ferry_operand operand = {.view = &view, .access = FERRY_WRITE};
     CHECK_OK(ferry_acquire(&operand, 1, stream));
     fake_launch(stream);
     CHECK_OK(ferry_complete(&operand, 1, stream));

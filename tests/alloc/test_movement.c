@@ -13,7 +13,7 @@ static bool all_bytes(const ferry_view *view, unsigned char value) {
 static void input_crosses_once_and_result_once(void) {
     const ferry_view x = story_array(NULL, 5 * MIB, 1), y = story_untouched(NULL, 5 * MIB);
     story_reset();
-    const ferry_operand operands[] = {{&x, FERRY_READ, 0}, {&y, FERRY_WRITE, 0}};
+    const ferry_operand operands[] = {{.view = &x, .access = FERRY_READ}, {.view = &y, .access = FERRY_WRITE}};
     CHECK_OK(story_kernel(operands, 2, 7, NULL));
     ferry_stats counts = story_counts();
     CHECK_UINT(counts.bytes_to_device, 5 * MIB);
@@ -158,7 +158,7 @@ static void in_place_keeps_its_contents(void) {
     CHECK(all_bytes(&x, 4));
     STORY_MOVED(0, 20 * PAGE);
     /* The same by two operands. */
-    const ferry_operand both[] = {{&x, FERRY_WRITE, 0}, {&x, FERRY_READ, 0}};
+    const ferry_operand both[] = {{.view = &x, .access = FERRY_WRITE}, {.view = &x, .access = FERRY_READ}};
     CHECK_OK(ferry_acquire(both, 2, NULL));
     STORY_MOVED(20 * PAGE, 0);
     CHECK_OK(ferry_complete(both, 2, NULL));
@@ -171,7 +171,7 @@ static void in_place_keeps_its_contents(void) {
 static void overlapping_operands_keep_what_is_read(void) {
     const ferry_view x = story_array(NULL, 20 * PAGE, 3);
     const ferry_view head = story_slice(&x, 0, 10 * PAGE), tail = story_slice(&x, 5 * PAGE, 20 * PAGE);
-    const ferry_operand operands[] = {{&tail, FERRY_WRITE, 0}, {&head, FERRY_READ, 0}};
+    const ferry_operand operands[] = {{.view = &tail, .access = FERRY_WRITE}, {.view = &head, .access = FERRY_READ}};
     story_reset();
     CHECK_OK(ferry_acquire(operands, 2, NULL));
     STORY_MOVED(20 * PAGE, 0);
@@ -180,7 +180,7 @@ static void overlapping_operands_keep_what_is_read(void) {
     CHECK(all_bytes(&x, 3));
     /* Side by side on one page: nothing of the reader's is lost. */
     const ferry_view left = story_slice(&x, 0, PAGE + 100), right = story_slice(&x, PAGE + 100, 4 * PAGE);
-    const ferry_operand neighbours[] = {{&left, FERRY_READ, 0}, {&right, FERRY_WRITE, 0}};
+    const ferry_operand neighbours[] = {{.view = &left, .access = FERRY_READ}, {.view = &right, .access = FERRY_WRITE}};
     CHECK_OK(ferry_acquire(neighbours, 2, NULL));
     CHECK_OK(ferry_complete(neighbours, 2, NULL));
     CHECK_OK(ferry_host_acquire(&left, FERRY_READ));
@@ -214,7 +214,7 @@ static void without_a_policy_faults_move(void) {
     ferry_heap *heap = NULL;
     REQUIRE_OK(ferry_heap_create(&(ferry_heap_options){"plain", FERRY_POLICY_NONE}, &heap));
     const ferry_view x = story_array(heap, 4 * MIB, 1), y = story_untouched(heap, 4 * MIB);
-    const ferry_operand operands[] = {{&x, FERRY_READ, 0}, {&y, FERRY_WRITE, 0}};
+    const ferry_operand operands[] = {{.view = &x, .access = FERRY_READ}, {.view = &y, .access = FERRY_WRITE}};
     story_reset();
     CHECK_OK(story_kernel(operands, 2, 7, NULL));
     const ferry_stats counts = story_counts();
@@ -347,7 +347,7 @@ static void bad_operands_move_nothing(void) {
     int64_t outside[4] = {0};
     story_reset();
     bad.shape[0] = 11 * PAGE;
-    ferry_operand operands[] = {{&x, FERRY_READ, 0}, {&bad, FERRY_READ, 0}};
+    ferry_operand operands[] = {{.view = &x, .access = FERRY_READ}, {.view = &bad, .access = FERRY_READ}};
     CHECK_STATUS(ferry_acquire(operands, 2, NULL), FERRY_INVALID_ARGUMENT);
     CHECK_STATUS(ferry_complete(operands, 2, NULL), FERRY_INVALID_ARGUMENT);
     CHECK_STATUS(ferry_host_acquire(&bad, FERRY_READ), FERRY_INVALID_ARGUMENT);

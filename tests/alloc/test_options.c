@@ -85,7 +85,8 @@ static void environment(void) {
     CHECK_INT(out.policy, FERRY_POLICY_NONE);
     CHECK_UINT(out.limit_bytes, 64 << 20);
     CHECK(out.oversubscribe);
-    CHECK_OK(options_resolve(&(ferry_options){"cuda", FERRY_POLICY_PREFETCH, 5, false}, &out));
+    CHECK_OK(
+        options_resolve(&(ferry_options){.backend = "cuda", .policy = FERRY_POLICY_PREFETCH, .limit_bytes = 5}, &out));
     CHECK_STRING(out.backend, "cuda");
     CHECK_INT(out.policy, FERRY_POLICY_PREFETCH);
     CHECK_UINT(out.limit_bytes, 5);

@@ -28,7 +28,7 @@ static void check_move(const backend_move *move, const void *address, size_t byt
 static void one_batch_of_whole_ranges(void) {
     const ferry_view x = array(20 * PAGE), y = array(20 * PAGE);
     const ferry_view part = bytes_at((char *)y.data + PAGE + 1, 5 * PAGE);
-    const ferry_operand operands[] = {{&x, FERRY_READ, 0}, {&part, FERRY_WRITE, 0}};
+    const ferry_operand operands[] = {{.view = &x, .access = FERRY_READ}, {.view = &part, .access = FERRY_WRITE}};
     const backend_move *moves;
     const uint64_t calls = fake_calls();
     CHECK_OK(ferry_acquire(operands, 2, NULL));
@@ -55,7 +55,9 @@ static void one_batch_of_whole_ranges(void) {
 static void pages_are_named_once(void) {
     const ferry_view x = array(10 * PAGE);
     const ferry_view head = bytes_at(x.data, 6 * PAGE), tail = bytes_at((char *)x.data + 3 * PAGE, 7 * PAGE);
-    const ferry_operand operands[] = {{&head, FERRY_READ, 0}, {&tail, FERRY_READ, 0}, {&x, FERRY_READ, 0}};
+    const ferry_operand operands[] = {{.view = &head, .access = FERRY_READ},
+                                      {.view = &tail, .access = FERRY_READ},
+                                      {.view = &x, .access = FERRY_READ}};
     const backend_move *moves;
     CHECK_OK(ferry_acquire(operands, 3, NULL));
     REQUIRE(fake_moves(&moves) == 1);
@@ -64,7 +66,7 @@ static void pages_are_named_once(void) {
     /* Two writers of neighbouring parts of a page. */
     const ferry_view y = array(4 * PAGE);
     const ferry_view left = bytes_at(y.data, PAGE + 100), right = bytes_at((char *)y.data + PAGE + 100, 2 * PAGE);
-    const ferry_operand writers[] = {{&left, FERRY_WRITE, 0}, {&right, FERRY_WRITE, 0}};
+    const ferry_operand writers[] = {{.view = &left, .access = FERRY_WRITE}, {.view = &right, .access = FERRY_WRITE}};
     CHECK_OK(ferry_acquire(writers, 2, NULL));
     const size_t n = fake_moves(&moves);
     for (size_t i = 0; i < n; i++) {
@@ -79,7 +81,7 @@ static void pages_are_named_once(void) {
 /* As while a stream is captured into a graph. */
 static void refusal_leaves_everything(void) {
     const ferry_view x = array(10 * PAGE);
-    const ferry_operand operand = {&x, FERRY_READWRITE, 0};
+    const ferry_operand operand = {.view = &x, .access = FERRY_READWRITE};
     ferry_stats before, after;
     REQUIRE_OK(ferry_stats_get(&before));
     atomic_store(&fake_move_status, FERRY_UNSUPPORTED);

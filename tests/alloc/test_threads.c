@@ -216,7 +216,7 @@ static void *launch_and_free(void *argument) {
             const size_t bytes = (size_t)test_random_int(&random, 100, 40000);
             const ferry_view view = {
                 ferry_heap_malloc(j % 2 == 0 ? heap : NULL, bytes), FERRY_UINT8, 1, false, {(int64_t)bytes}, {1}};
-            const ferry_operand operand = {&view, (ferry_access)test_random_int(&random, 1, 3), 0};
+            const ferry_operand operand = {.view = &view, .access = (ferry_access)test_random_int(&random, 1, 3)};
             CHECK_OK(ferry_acquire(&operand, 1, stream));
             fake_launch(stream);
             CHECK_OK(ferry_complete(&operand, 1, stream));

@@ -7,7 +7,7 @@
 
 static void use(void *data, size_t bytes) {
     const ferry_view view = {data, FERRY_UINT8, 1, false, {(int64_t)bytes}, {1}};
-    const ferry_operand operand = {&view, FERRY_READWRITE, 0};
+    const ferry_operand operand = {.view = &view, .access = FERRY_READWRITE};
     CHECK_OK(ferry_acquire(&operand, 1, NULL));
     CHECK_OK(ferry_complete(&operand, 1, NULL));
     CHECK_OK(ferry_host_acquire(&view, FERRY_READ));

@@ -60,14 +60,14 @@ static void acquire(test_random *random, struct launch *launch) {
         true, (int)test_random_int(random, 0, STREAMS - 1), &arrays[test_random_int(random, 0, ARRAYS - 1)],
         (ferry_access)(test_random_int(random, 0, 2) == 0 ? test_random_int(random, 1, 3) : 1), 0};
     launch->uses_before = launch->array->nuses;
-    const ferry_operand operand = {&launch->array->view, launch->access, 0};
+    const ferry_operand operand = {.view = &launch->array->view, .access = launch->access};
     CHECK_OK(ferry_acquire(&operand, 1, streams[launch->stream]));
 }
 
 static void complete(struct launch *launch) {
     const struct fake_work work = fake_launch(streams[launch->stream]);
     check_order(launch->array, launch->uses_before, launch->access, &work);
-    const ferry_operand operand = {&launch->array->view, launch->access, 0};
+    const ferry_operand operand = {.view = &launch->array->view, .access = launch->access};
     CHECK_OK(ferry_complete(&operand, 1, streams[launch->stream]));
     REQUIRE(launch->array->nuses < USES);
     launch->array->uses[launch->array->nuses++] = (struct past_use){work, launch->access};
@@ -145,7 +145,7 @@ static void readers_run_together_and_writers_alone(void) {
     touch_on_host(array, FERRY_WRITE);
     struct launch launch;
     struct fake_work first[STREAMS];
-    const ferry_operand read = {&array->view, FERRY_READ, 0};
+    const ferry_operand read = {.view = &array->view, .access = FERRY_READ};
     for (int i = 0; i < STORAGE_READERS; i++) {
         CHECK_OK(ferry_acquire(&read, 1, streams[i]));
         first[i] = fake_launch(streams[i]);
@@ -160,7 +160,7 @@ static void readers_run_together_and_writers_alone(void) {
         CHECK_OK(ferry_acquire(&read, 1, streams[i]));
         complete(&launch);
     }
-    const ferry_operand write = {&array->view, FERRY_WRITE, 0};
+    const ferry_operand write = {.view = &array->view, .access = FERRY_WRITE};
     launch = (struct launch){true, 2, array, FERRY_WRITE, array->nuses};
     CHECK_OK(ferry_acquire(&write, 1, streams[2]));
     complete(&launch);
@@ -183,7 +183,7 @@ static void late_completes_are_not_lost(ferry_access last) {
     for (int i = 0; i < STREAMS; i++) {
         const ferry_access access = i == 0 ? last : FERRY_READ;
         launches[i] = (struct launch){true, i, array, access, array->nuses};
-        CHECK_OK(ferry_acquire(&(ferry_operand){&array->view, access, 0}, 1, streams[i]));
+        CHECK_OK(ferry_acquire(&(ferry_operand){.view = &array->view, .access = access}, 1, streams[i]));
     }
     for (int i = STREAMS - 1; i >= 0; i--) {
         complete(&launches[i]);
@@ -204,7 +204,8 @@ static void late_writer_forgets_no_reader(void) {
 
 static void late_writer_forgets_no_reader_when_freed(void) {
     struct array *array = &arrays[2];
-    const ferry_operand write = {&array->view, FERRY_WRITE, 0}, read = {&array->view, FERRY_READ, 0};
+    const ferry_operand write = {.view = &array->view, .access = FERRY_WRITE},
+                        read = {.view = &array->view, .access = FERRY_READ};
     CHECK_OK(ferry_acquire(&write, 1, streams[0]));
     CHECK_OK(ferry_complete(&write, 1, streams[0]));
     fake_finish(streams[0]);

@@ -30,8 +30,8 @@ static ferry_array ramp(int64_t n) {
 static ferry_status launch_scale(ferry_kernel *kernel, const ferry_view *y, const ferry_view *x) {
     double factor = 3;
     long long n = 1000;
-    const ferry_arg args[] = {{.operand = {y, FERRY_WRITE, 1}},
-                              {.operand = {x, FERRY_READ, 1}},
+    const ferry_arg args[] = {{.operand = {.view = y, .access = FERRY_WRITE, .passes = 1}},
+                              {.operand = {.view = x, .access = FERRY_READ, .passes = 1}},
                               {.value = &factor, .bytes = sizeof factor},
                               {.value = &n, .bytes = sizeof n}};
     return ferry_launch(kernel, (ferry_grid){.blocks = {4}, .threads = {256}}, args, 4, NULL);

@@ -12,7 +12,7 @@ static void fill(const ferry_grid *grid, void *const *args) {
 }
 
 static void launch(ferry_kernel *kernel, const ferry_view *view, unsigned char value) {
-    const ferry_arg args[] = {{.operand = {view, FERRY_WRITE, 0}}, {.value = &value, .bytes = 1}};
+    const ferry_arg args[] = {{.operand = {.view = view, .access = FERRY_WRITE}}, {.value = &value, .bytes = 1}};
     CHECK_OK(ferry_launch(kernel, (ferry_grid){0}, args, 2, NULL));
 }
 

@@ -193,7 +193,7 @@ static bool launch(struct world *world, const struct step *step, struct call *ca
     ferry_stream *stream = world->streams[step->stream];
     ferry_operand operands[OPERANDS];
     for (int i = 0; i < call->n; i++) {
-        operands[i] = (ferry_operand){&call->views[i], call->access[i], 0};
+        operands[i] = (ferry_operand){.view = &call->views[i], .access = call->access[i]};
     }
     /* A failed ferry_launch does not tell whether the kernel was queued. */
     bool queued = true;
