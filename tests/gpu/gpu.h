@@ -9,9 +9,13 @@
 
 #define MIB ((size_t)1 << 20)
 
-/* Starts the library on CUDA or skips the program. */
+/* Starts the library on CUDA or skips the program. What the programs tell of crossings they tell of prefetching; where
+ * they only compare contents, FERRY_POLICY may say otherwise. */
 static inline void gpu_start(void) {
+    const char *policy = getenv("FERRY_POLICY");
     ferry_options options = {.backend = "cuda", .limit_bytes = 1024 * MIB};
+    if (!policy || !*policy)
+        options.policy = FERRY_POLICY_PREFETCH;
     if (ferry_init(&options))
         SKIP("%s", ferry_error_detail());
 }

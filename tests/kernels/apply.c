@@ -92,7 +92,11 @@ static uint64_t bytes_to_device(void) {
 /* x + x reads x once; in place, the output is the input. */
 static void an_operand_crosses_once(void) {
     int64_t n = 1 << 20;
-    ferry_array x = vector_of(FERRY_FLOAT64, n), y = vector_of(FERRY_FLOAT64, n);
+    ferry_heap *heap;
+    ferry_array x, y;
+    REQUIRE_OK(ferry_heap_create(&(ferry_heap_options){.policy = FERRY_POLICY_PREFETCH}, &heap));
+    REQUIRE_OK(ferry_array_create(heap, FERRY_FLOAT64, 1, &n, &x));
+    REQUIRE_OK(ferry_array_create(heap, FERRY_FLOAT64, 1, &n, &y));
     CHECK_OK(ferry_host_acquire(&x.view, FERRY_WRITE));
     for (int64_t i = 0; i < n; i++)
         ((double *)x.view.data)[i] = (double)i;
@@ -110,6 +114,7 @@ static void an_operand_crosses_once(void) {
     CHECK_INT(wrong, 0);
     ferry_array_release(&x);
     ferry_array_release(&y);
+    ferry_heap_destroy(heap);
 }
 
 /* The memory that the calls work on, and what it should hold. */

@@ -105,6 +105,7 @@ static void overlap_on_the_device(void) {
 static void extra_axes_of_one_on_the_device(void) {
     ferry_array array = counting(), other = counting();
     to_device(&array);
+    to_device(&other);
     const int64_t shape[] = {1, 1, N};
     ferry_view row;
     REQUIRE_OK(ferry_view_reshape(&array.view, 3, shape, &row));
