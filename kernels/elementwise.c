@@ -65,8 +65,8 @@ static void add_operand(work *w, const ferry_view *view, ferry_access access) {
 }
 
 /* An input that is broadcast is gone over once for each of its copies. */
-static int passes_over(const ferry_view *input, const ferry_view *out) {
-    const int64_t own = ferry_view_size(input), passes = own > 0 ? ferry_view_size(out) / own : 1;
+static int passes_over(const ferry_view *own, const ferry_view *out) {
+    const int64_t size = ferry_view_size(own), passes = size > 0 ? ferry_view_size(out) / size : 1;
     return passes < 1 ? 1 : passes < FERRY_PASSES_MANY ? (int)passes : FERRY_PASSES_MANY;
 }
 
