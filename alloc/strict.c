@@ -1,0 +1,161 @@
+#include "strict.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+/* A handler and its context belong together: the lock is held while the two are copied. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static ferry_finding_handler handler;
+static void *handler_context;
+static _Atomic bool on;
+static _Thread_local bool telling; /* the thread's handler is at work */
+
+enum { SENTENCE_BYTES = 2048, PLACE_BYTES = 512 };
+
+bool strict_on(void) {
+    return atomic_load_explicit(&on, memory_order_relaxed);
+}
+
+void strict_set(bool value) {
+    atomic_store_explicit(&on, value, memory_order_relaxed);
+}
+
+void ferry_on_finding(ferry_finding_handler chosen, void *context) {
+    pthread_mutex_lock(&lock);
+    handler = chosen;
+    handler_context = context;
+    pthread_mutex_unlock(&lock);
+}
+
+/* A sentence that grows; what does not fit is lost. */
+struct sentence {
+    char *text;
+    size_t bytes, used;
+};
+
+static void say(struct sentence *sentence, const char *format, ...) FERRY_PRINTF(2, 3);
+
+static void say(struct sentence *sentence, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const size_t room = sentence->bytes - sentence->used;
+    const int length = vsnprintf(sentence->text + sentence->used, room, format, arguments);
+    va_end(arguments);
+    if (length > 0) {
+        sentence->used += (size_t)length < room ? (size_t)length : room - 1;
+    }
+}
+
+/* Three figures, as everywhere in ferry's reports. */
+static void say_size(struct sentence *sentence, size_t size_bytes) {
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
+    size_t unit = 0;
+    double value = (double)size_bytes / 1024;
+    if (size_bytes < 1024) {
+        say(sentence, "%zu byte%s", size_bytes, size_bytes == 1 ? "" : "s");
+        return;
+    }
+    while (value >= 1023.95 && unit + 1 < sizeof units / sizeof *units) {
+        value /= 1024;
+        unit++;
+    }
+    say(sentence, value < 9.995 ? "%.2f %s" : value < 99.95 ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
+/* "<before>step+0x87 in solver<after>"; nothing for a site that is not known. */
+static void say_site(struct sentence *sentence, const char *before, ferry_site site, const char *after) {
+    char place[PLACE_BYTES];
+    if (site != 0) {
+        ferry_site_describe(site, place, sizeof place);
+        say(sentence, "%s%s%s", before, place, after);
+    }
+}
+
+/* "64.0 MiB of the 1.00 GiB array at 0x7f… (allocated in load+0x31 in solver)" */
+static void say_array(struct sentence *sentence, const struct strict_crossing *what) {
+    if (what->bytes < what->storage_bytes) {
+        say_size(sentence, what->bytes);
+        say(sentence, " of the ");
+    } else {
+        say(sentence, "all of the ");
+    }
+    say_size(sentence, what->storage_bytes);
+    say(sentence, " array at %p", what->address);
+    say_site(sentence, " (allocated in ", what->born, ")");
+}
+
+static void say_place(struct sentence *sentence, ferry_place place) {
+    if (place >= 0) {
+        say(sentence, "device %d", place);
+    } else {
+        say(sentence, "the host");
+    }
+}
+
+static void say_redundant(struct sentence *sentence, const struct strict_crossing *what) {
+    say_array(sentence, what);
+    say(sentence, " would cross to ");
+    say_place(sentence, what->to);
+    say(sentence, " again");
+    say_site(sentence, " in ", what->now, "");
+    say(sentence, ": the same bytes crossed");
+    say_site(sentence, " in ", what->before, "");
+    say(sentence, ", and nobody has written them since");
+}
+
+static void say_unsynchronised(struct sentence *sentence, const struct strict_crossing *what) {
+    say(sentence, "the host touched ");
+    say_array(sentence, what);
+    say(sentence, " while a kernel");
+    say_site(sentence, " launched in ", what->before, "");
+    say(sentence, " could be using it: ferry_host_acquire or ferry_sync comes first");
+    say_site(sentence, "; this was noticed in ", what->now, "");
+}
+
+void strict_sentence(ferry_finding_kind kind, const struct strict_crossing *what, char *text, size_t bytes) {
+    struct sentence sentence = {.text = text, .bytes = bytes};
+    if (bytes == 0) {
+        return;
+    }
+    (kind == FERRY_FINDING_REDUNDANT ? say_redundant : say_unsynchronised)(&sentence, what);
+}
+
+static void tell(ferry_finding_kind kind, const struct strict_crossing *what, const char *text) {
+    pthread_mutex_lock(&lock);
+    const ferry_finding_handler chosen = handler;
+    void *const context = handler_context;
+    pthread_mutex_unlock(&lock);
+    if (chosen == NULL || telling) {
+        return;
+    }
+    const ferry_finding finding = {.kind = kind,
+                                   .address = what->address,
+                                   .storage_bytes = what->storage_bytes,
+                                   .bytes = what->bytes,
+                                   .to = what->to,
+                                   .born = what->born,
+                                   .before = what->before,
+                                   .now = what->now,
+                                   .text = text};
+    telling = true;
+    chosen(&finding, context);
+    telling = false;
+}
+
+/* The detail is set last: the handler's own calls may fail. */
+static ferry_status report(ferry_finding_kind kind, const struct strict_crossing *what, ferry_status status) {
+    char text[SENTENCE_BYTES];
+    strict_sentence(kind, what, text, sizeof text);
+    tell(kind, what, text);
+    return ferry_error(status, "%s", text);
+}
+
+ferry_status strict_redundant(const struct strict_crossing *what) {
+    return report(FERRY_FINDING_REDUNDANT, what, FERRY_REDUNDANT);
+}
+
+ferry_status strict_unsynchronised(const struct strict_crossing *what) {
+    return report(FERRY_FINDING_UNSYNCHRONISED, what, FERRY_UNSYNCHRONISED);
+}
