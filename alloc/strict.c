@@ -75,14 +75,17 @@ static void say_site(struct sentence *sentence, const char *before, ferry_site s
 
 /* "64.0 MiB of the 1.00 GiB array at 0x7f… (allocated in load+0x31 in solver)" */
 static void say_array(struct sentence *sentence, const struct strict_crossing *what) {
-    if (what->bytes < what->storage_bytes) {
+    if (what->bytes < what->storage_bytes || what->storage_bytes == 0) {
         say_size(sentence, what->bytes);
-        say(sentence, " of the ");
     } else {
-        say(sentence, "all of the ");
+        say(sentence, "all");
     }
-    say_size(sentence, what->storage_bytes);
-    say(sentence, " array at %p", what->address);
+    if (what->storage_bytes > 0) {
+        say(sentence, " of the ");
+        say_size(sentence, what->storage_bytes);
+        say(sentence, " array");
+    }
+    say(sentence, " at %p", what->address);
     say_site(sentence, " (allocated in ", what->born, ")");
 }
 

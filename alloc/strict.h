@@ -7,7 +7,7 @@
 /* What ferry_finding tells, but for its kind and text. */
 struct strict_crossing {
     const void *address;
-    size_t storage_bytes, bytes;
+    size_t storage_bytes, bytes; /* storage_bytes 0: the storage is gone */
     ferry_place to;
     ferry_site born, before, now; /* 0: not known */
 };

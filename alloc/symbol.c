@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elf.h"
+#include "elf_file.h"
 
 /* The loaded file around an address. */
 struct module {

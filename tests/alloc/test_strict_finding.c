@@ -47,6 +47,11 @@ static void unsynchronised_touches_are_told_whole(void) {
     check_sentence(FERRY_FINDING_UNSYNCHRONISED, &what,
                    "the host touched 4.00 KiB of the 1.00 GiB array at 0x7f0000000000 while a kernel could be using "
                    "it: ferry_host_acquire or ferry_sync comes first");
+    what.storage_bytes = 0;
+    what.bytes = 1;
+    check_sentence(FERRY_FINDING_UNSYNCHRONISED, &what,
+                   "the host touched 1 byte at 0x7f0000000000 while a kernel could be using it: ferry_host_acquire or "
+                   "ferry_sync comes first");
 }
 
 static void check_size(size_t bytes, const char *want) {

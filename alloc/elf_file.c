@@ -1,4 +1,4 @@
-#include "elf.h"
+#include "elf_file.h"
 
 #include <errno.h>
 #include <limits.h>

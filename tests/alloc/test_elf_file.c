@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "alloc/elf.h"
+#include "alloc/elf_file.h"
 #include "tests/test.h"
 
 /* Names at fixed offsets of the string table. */

@@ -2,8 +2,8 @@
  * The functions of an ELF file. Everything is read with bounded reads of the file, nothing is mapped and nothing in it
  * is believed: a damaged file, or one that is truncated meanwhile, gives no answer.
  */
-#ifndef FERRY_ALLOC_ELF_H
-#define FERRY_ALLOC_ELF_H
+#ifndef FERRY_ALLOC_ELF_FILE_H
+#define FERRY_ALLOC_ELF_FILE_H
 
 #include <link.h>
 #include <stdbool.h>
