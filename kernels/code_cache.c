@@ -10,6 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ferry/cache.h"
+
+#define FOLDER "/kernels"
 #define PATH_BYTES 4096
 #define IMAGE_BYTES ((uint64_t)256 << 20) /* more is no image of ours */
 
@@ -49,25 +52,11 @@ static bool same_key(code_key a, code_key b) {
     return a.half[0] == b.half[0] && a.half[1] == b.half[1];
 }
 
-static const char *setting(const char *name) {
-    const char *value = getenv(name);
-    return value != NULL && *value != '\0' ? value : NULL;
-}
-
-static bool folder_path(char *path, size_t bytes) {
-    const char *own = setting("FERRY_CACHE"), *cache = setting("XDG_CACHE_HOME"), *home = setting("HOME");
-    int n = own     ? snprintf(path, bytes, "%s/kernels", own)
-            : cache ? snprintf(path, bytes, "%s/ferry/kernels", cache)
-            : home  ? snprintf(path, bytes, "%s/.cache/ferry/kernels", home)
-                    : -1;
-    return n >= 0 && (size_t)n < bytes;
-}
-
 bool code_cache_path(code_key key, char *path, size_t bytes) {
-    if (!folder_path(path, bytes))
+    if (ferry_cache_folder(path, bytes) != FERRY_OK)
         return false;
     size_t used = strlen(path);
-    int n = snprintf(path + used, bytes - used, "/%016" PRIx64 "%016" PRIx64 ".bin", key.half[0], key.half[1]);
+    int n = snprintf(path + used, bytes - used, FOLDER "/%016" PRIx64 "%016" PRIx64 ".bin", key.half[0], key.half[1]);
     return n >= 0 && (size_t)n < bytes - used;
 }
 
@@ -128,13 +117,12 @@ bool code_cache_load(code_key key, code_image *out) {
     return found;
 }
 
-/* mkdir -p, readable by the owner alone: what lies there is run. */
-static void make_folders(char *path) {
-    for (char *at = path + 1; (at = strchr(at, '/')) != NULL; at++) {
-        *at = '\0';
-        mkdir(path, 0700);
-        *at = '/';
-    }
+/* The kernels' part of the cache folder; whether it could be made shows when the file is opened. */
+static void make_folder(char *path) {
+    char *name = strrchr(path, '/');
+    *name = '\0';
+    mkdir(path, 0700);
+    *name = '/';
 }
 
 static bool write_file(const char *path, code_key key, const code_image *image) {
@@ -155,7 +143,7 @@ void code_cache_store(code_key key, const code_image *image) {
     int n = snprintf(scratch, sizeof scratch, "%s.%ld.%u", path, (long)getpid(), atomic_fetch_add(&counter, 1));
     if (n < 0 || (size_t)n >= sizeof scratch)
         return;
-    make_folders(path);
+    make_folder(path);
     if (!write_file(scratch, key, image) || rename(scratch, path) != 0)
         unlink(scratch);
 }

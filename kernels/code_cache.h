@@ -1,4 +1,4 @@
-/* Compiled code on disk: ${FERRY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ferry}/kernels/. */
+/* Compiled code on disk, in kernels/ of the cache folder (ferry/cache.h). */
 #ifndef FERRY_KERNELS_CODE_CACHE_H
 #define FERRY_KERNELS_CODE_CACHE_H
 
@@ -22,7 +22,7 @@ bool code_cache_load(code_key key, code_image *out);
  * next process compiles again. */
 void code_cache_store(code_key key, const code_image *image);
 
-/* The file of a key; false where no folder can be named. */
+/* The file of a key; false where there is no cache folder. */
 bool code_cache_path(code_key key, char *path, size_t bytes);
 
 #endif

@@ -3,6 +3,7 @@
 #define FERRY_FERRY_H
 
 #include "ferry/apply.h"
+#include "ferry/cache.h"
 #include "ferry/dtype.h"
 #include "ferry/kernel.h"
 #include "ferry/link.h"
