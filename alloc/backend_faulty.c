@@ -26,6 +26,9 @@
        backend_stream *stream),                                                                                        \
       (kernel, grid, args, sizes, n, stream))                                                                          \
     X(touch, (const backend_touch *touches, size_t n, backend_stream *stream), (touches, n, stream))                   \
+    X(observe, (const void *address, size_t n, unsigned char *present), (address, n, present))                         \
+    X(link_measure, (int device, ferry_link_costs *out), (device, out))                                                \
+    X(link_identity, (int device, char *text, size_t bytes), (device, text, bytes))                                    \
     X(trace_start, (void), ())                                                                                         \
     X(trace_read, (backend_measure * out), (out))                                                                      \
     X(trace_stop, (void), ())

@@ -81,6 +81,10 @@ void cuda_kernel_unload(backend_kernel *kernel);
 ferry_status cuda_kernel_launch(backend_kernel *kernel, const ferry_grid *grid, void *const *args, const size_t *sizes,
                                 size_t n, backend_stream *stream);
 
+ferry_status cuda_observe(const void *address, size_t n, unsigned char *present);
+ferry_status cuda_link_measure(int device, ferry_link_costs *out);
+ferry_status cuda_link_identity(int device, char *text, size_t bytes);
+
 ferry_status cuda_trace_start(void);
 ferry_status cuda_trace_read(backend_measure *out);
 ferry_status cuda_trace_stop(void);

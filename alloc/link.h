@@ -1,0 +1,23 @@
+/* The costs of each device's link: measured once, kept on disk, and read without a lock from then on. */
+#ifndef FERRY_ALLOC_LINK_H
+#define FERRY_ALLOC_LINK_H
+
+#include <stdbool.h>
+
+#include "ferry/link.h"
+
+/*
+ * The costs in use for a device that exists. Never fails: what cannot be measured costs what it does over PCIe 5, and
+ * so it does in a forked child. The first call for a device reads a file or measures, in well under a second; the
+ * movement lock may be held. What it points to stays as it is for ever; a later calibration is another call's to see.
+ */
+const ferry_link_costs *link_costs(int device);
+
+/* The same without measuring, for callers in the middle of something that must not be disturbed, such as a stream's
+ * capture: the PCIe 5 machine's figures as long as no others are known. */
+const ferry_link_costs *link_costs_known(int device);
+
+/* Whether such costs can be: numbers, none of them negative, and crossings not free. */
+bool link_plausible(const ferry_link_costs *costs);
+
+#endif
