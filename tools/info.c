@@ -3,9 +3,11 @@
 #include <stdio.h>
 
 #include "args.h"
+#include "ferry/link.h"
 #include "ferry/stats.h"
 #include "ferry/version.h"
 #include "json.h"
+#include "links.h"
 #include "options.h"
 #include "tool.h"
 
@@ -19,12 +21,16 @@ static const char *true_false(bool value) {
     return value ? "true" : "false";
 }
 
-/* Whether crossings can be measured here: the only way to know is to try. */
+/* Whether crossings can be measured here: the only way to know is to try. Not before the links have been, which a
+ * profiler's library slows down. */
 static bool can_measure(void) {
+    ferry_link_costs costs;
+    for (int i = 0; i < ferry_device_count(); i++)
+        ferry_link_get(i, &costs);
     return ferry_trace_start() == FERRY_OK && ferry_trace_stop() == FERRY_OK;
 }
 
-static void print_device(int number, const ferry_device_info *d) {
+static void print_device(int number, const ferry_device_info *d, const ferry_link_costs *costs) {
     char total[SIZE_TEXT], available[SIZE_TEXT];
     size_text((double)d->total_bytes, total);
     size_text((double)d->free_bytes, available);
@@ -34,23 +40,27 @@ static void print_device(int number, const ferry_device_info *d) {
     printf("  memory             %s, %s free\n", total, available);
     printf("  concurrent access  %s\n", yes_no(d->concurrent_managed_access));
     printf("  host page tables   %s\n", yes_no(d->host_page_tables));
+    print_links(costs);
 }
 
-static void print_device_json(int number, const ferry_device_info *d) {
+static void print_device_json(int number, const ferry_device_info *d, const ferry_link_costs *costs) {
     fputs(number ? ",\n    {\"name\": " : "\n    {\"name\": ", stdout);
     json_string(stdout, d->name);
     printf(", \"compute\": [%d, %d], \"total_bytes\": %zu, \"free_bytes\": %zu, \"concurrent_managed_access\": %s, "
-           "\"host_page_tables\": %s}",
+           "\"host_page_tables\": %s,\n     \"link_costs\": ",
            d->compute_major, d->compute_minor, d->total_bytes, d->free_bytes, true_false(d->concurrent_managed_access),
            true_false(d->host_page_tables));
+    print_links_json(costs);
+    putchar('}');
 }
 
-static int print_devices(void (*print)(int, const ferry_device_info *)) {
+static int print_devices(void (*print)(int, const ferry_device_info *, const ferry_link_costs *)) {
     for (int i = 0; i < ferry_device_count(); i++) {
         ferry_device_info device;
-        if (ferry_device_get(i, &device) != FERRY_OK)
+        ferry_link_costs costs;
+        if (ferry_device_get(i, &device) != FERRY_OK || ferry_link_get(i, &costs) != FERRY_OK)
             return fail_library(NULL);
-        print(i, &device);
+        print(i, &device, &costs);
     }
     return EXIT_DONE;
 }
@@ -80,7 +90,9 @@ static int print_info_json(void) {
 
 static int help(const option *options) {
     puts("Usage: ferry info [OPTION...]\n\n"
-         "Says which backend serves, what its devices are and can, and how much managed memory may be used.\n");
+         "Says which backend serves, what its devices are and can, what crossing to them costs, and how much managed "
+         "memory\n"
+         "may be used. Costs that no earlier program has left are measured first.\n");
     args_help(options, OPTION_COUNT);
     return finish_output();
 }

@@ -16,7 +16,8 @@ typedef struct command {
 
 static const command COMMANDS[] = {
     {"apply", command_apply, "an elementwise operation on .npy files"},
-    {"info", command_info, "what this machine offers: backend, devices, budget"},
+    {"info", command_info, "what this machine offers: backend, devices, links, budget"},
+    {"calibrate", command_calibrate, "measures again what crossing to the devices costs"},
 };
 
 #define COMMAND_COUNT (sizeof COMMANDS / sizeof *COMMANDS)
