@@ -189,6 +189,10 @@ struct acquire {
     struct strict_crossing finding; /* of strict mode's, when the status is one of its */
 };
 
+static ferry_status issue_moves(const struct move_list *list, ferry_stream *stream) {
+    return list->n == 0 ? FERRY_OK : core.backend->move(list->moves, list->n, stream->native);
+}
+
 /* Brings checked operands to the stream's device. Lock held. */
 static ferry_status bring_to_device(struct acquire *acquire, ferry_stream *stream) {
     const ferry_operand *operands = acquire->operands;
@@ -197,15 +201,14 @@ static ferry_status bring_to_device(struct acquire *acquire, ferry_stream *strea
     plan_operands(plan, operands, n, acquire->forced);
     ferry_status status = finding_in_plan(plan, acquire->site, &acquire->finding);
     status = status == FERRY_OK ? for_each_storage(operands, n, stream, 0, visit_wait) : status;
-    if (status == FERRY_OK && plan->nmoves > 0) {
-        status = core.backend->move(plan->moves, plan->nmoves, stream->native);
-    }
+    status = status == FERRY_OK ? issue_moves(&plan->fills, stream) : status;
+    status = status == FERRY_OK ? issue_moves(&plan->moves, stream) : status;
     if (status != FERRY_OK) {
         plan_undo(plan);
         return status;
     }
     plan_commit(plan, acquire->site);
-    if (plan->nmoves > 0) {
+    if (plan->moves.n > 0 || plan->fills.n > 0) {
         /* A discard in flight must not meet the block's next owner, even if no launch follows. */
         (void)for_each_storage(operands, n, stream, stream_issue(stream), visit_record);
     }
@@ -295,11 +298,11 @@ static int device_of_moves(const struct plan *plan) {
 
 static ferry_status carry_home(const struct plan *plan, const ferry_operand *operand) {
     ferry_stream *transfers = NULL;
-    if (plan->status != FERRY_OK || plan->nmoves == 0) {
+    if (plan->status != FERRY_OK || plan->moves.n == 0) {
         return plan->status;
     }
     ferry_status status = stream_for_transfers(device_of_moves(plan), &transfers);
-    status = status == FERRY_OK ? core.backend->move(plan->moves, plan->nmoves, transfers->native) : status;
+    status = status == FERRY_OK ? issue_moves(&plan->moves, transfers) : status;
     if (status != FERRY_OK) {
         return status;
     }

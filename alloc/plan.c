@@ -13,8 +13,8 @@ struct plan *plan_begin(ferry_place user, const ferry_link_costs *costs) {
                           .costs = costs,
                           .steps = plan->steps,
                           .steps_room = plan->steps_room,
-                          .moves = plan->moves,
-                          .moves_room = plan->moves_room,
+                          .moves = {plan->moves.moves, 0, plan->moves.room},
+                          .fills = {plan->fills.moves, 0, plan->fills.room},
                           .traces = plan->traces,
                           .traces_room = plan->traces_room,
                           .status = FERRY_OK};
@@ -39,22 +39,38 @@ static bool add_step(struct plan *plan, const struct step *step) {
 }
 
 /* Joins the move before when the two are one range. */
-static bool add_move(struct plan *plan, const struct step *step) {
+static bool add_move(struct plan *plan, struct move_list *list, const struct step *step, ferry_place to) {
     char *address = step->region->base + step->first_page * FERRY_PAGE_BYTES;
     const size_t bytes = (step->end_page - step->first_page) * FERRY_PAGE_BYTES;
     const backend_move_kind kind =
         step->action == POLICY_DISCARD_PREFETCH ? BACKEND_DISCARD_PREFETCH : BACKEND_PREFETCH;
-    backend_move *last = plan->nmoves == 0 ? NULL : &plan->moves[plan->nmoves - 1];
+    backend_move *last = list->n == 0 ? NULL : &list->moves[list->n - 1];
     if (last != NULL && last->kind == kind && (char *)last->address + last->bytes == address &&
         region_find(last->address) == step->region) {
         last->bytes += bytes;
         return true;
     }
-    if (!reserve_one(plan, (void **)&plan->moves, sizeof *plan->moves, plan->nmoves, &plan->moves_room)) {
+    if (!reserve_one(plan, (void **)&list->moves, sizeof *list->moves, list->n, &list->room)) {
         return false;
     }
-    plan->moves[plan->nmoves++] = (backend_move){address, bytes, plan->user, kind};
+    list->moves[list->n++] = (backend_move){address, bytes, to, kind};
     return true;
+}
+
+static bool is_move(policy_action action) {
+    return action == POLICY_PREFETCH || action == POLICY_DISCARD_PREFETCH;
+}
+
+/* A kernel that met a page that is nowhere would fault for it. */
+static bool needs_filling(const struct step *step) {
+    return step->action == POLICY_REMOTE && state_place(step->before) == FERRY_PLACE_NOWHERE && !step->region->tiny;
+}
+
+static bool add_moves(struct plan *plan, const struct step *step) {
+    if (needs_filling(step)) {
+        return add_move(plan, &plan->fills, step, FERRY_PLACE_HOST);
+    }
+    return !is_move(step->action) || add_move(plan, &plan->moves, step, plan->user);
 }
 
 static struct trace *add_trace(struct plan *plan, const struct demand *demand) {
@@ -266,7 +282,6 @@ static bool plan_run(struct plan *plan, const struct demand *demand, const struc
                         .access = demand->access};
     struct outlook outlook = {0};
     const struct verdict verdict = decide(plan, demand, &step, stretch->overwritten, &outlook);
-    const bool move = verdict.action == POLICY_PREFETCH || verdict.action == POLICY_DISCARD_PREFETCH;
     step.action = verdict.action;
     step.remote_bytes = verdict.action == POLICY_REMOTE && !region->tiny ? bytes_within(&step, stretch) : 0;
     step.after = state_after(plan, demand, &step, stretch->whole);
@@ -275,11 +290,11 @@ static bool plan_run(struct plan *plan, const struct demand *demand, const struc
     if (step.action == POLICY_KEEP && step.after == step.before) {
         return false;
     }
-    if (!add_step(plan, &step) || (move && !add_move(plan, &step))) {
+    if (!add_step(plan, &step) || !add_moves(plan, &step)) {
         return false;
     }
     residency_set(&region->residency, run->first_page, run->end_page, step.after);
-    return move;
+    return is_move(step.action);
 }
 
 /* Plans pages of one storage that are used in one way; whether anything has to be moved. */
@@ -411,7 +426,7 @@ void plan_commit(const struct plan *plan, ferry_site site) {
         remember(plan, &plan->traces[i], site);
     }
     count_remote(plan->tiny_bytes_to_device, plan->tiny_bytes_to_host);
-    COUNT(prefetches_issued, plan->nmoves);
+    COUNT(prefetches_issued, plan->moves.n + plan->fills.n);
     COUNT(prefetches_skipped, plan->skipped);
 }
 

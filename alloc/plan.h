@@ -38,8 +38,11 @@ struct plan {
     const ferry_link_costs *costs; /* of the user's link; NULL for the host */
     struct step *steps;
     size_t nsteps, steps_room;
-    backend_move *moves;
-    size_t nmoves, moves_room;
+    struct move_list {
+        backend_move *moves;
+        size_t n, room;
+    } moves,   /* to the user */
+        fills; /* to the host: pages that have never been touched, before a kernel uses them across the bus */
     struct trace *traces;
     size_t ntraces, traces_room;
     uint64_t inputs_on_device_bytes, inputs_on_host_bytes; /* of what the launch reads, by where it will be */
