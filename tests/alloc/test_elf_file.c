@@ -7,16 +7,17 @@
 #include "tests/test.h"
 
 /* Names at fixed offsets of the string table. */
-static const char names[] = "\0outer\0inner\0alias\0weak\0data\0empty\0undefined\0resolver";
-enum { OUTER = 1, INNER = 7, ALIAS = 13, WEAK = 19, DATA = 24, EMPTY = 29, UNDEFINED = 35, RESOLVER = 45 };
+static const char names[] = "\0outer\0inner\0alias\0weak\0data\0empty\0undefined\0resolver\0late";
+enum { OUTER = 1, INNER = 7, ALIAS = 13, WEAK = 19, DATA = 24, EMPTY = 29, UNDEFINED = 35, RESOLVER = 45, LATE = 54 };
 
-enum { SYMBOLS = 9, SECTIONS = 5 };
+enum { SYMBOLS = 10, SECTIONS = 5 };
 struct image {
     ElfW(Ehdr) header;
     ElfW(Phdr) segment;
     ElfW(Sym) symbols[SYMBOLS], dynamic[2];
     char names[sizeof names];
     ElfW(Shdr) sections[SECTIONS];
+    char rest[1024]; /* so that what is read beyond a table is not stopped by the file's end */
 };
 
 static ElfW(Sym)
@@ -47,13 +48,14 @@ static struct image make_image(void) {
     image.header.e_shnum = SECTIONS;
     image.segment = (ElfW(Phdr)){.p_type = PT_LOAD, .p_flags = PF_R, .p_filesz = 100, .p_memsz = 100};
     image.symbols[1] = make_symbol(DATA, STB_GLOBAL, STT_OBJECT, 1, 0x1000, 0x1000);
-    image.symbols[2] = make_symbol(WEAK, STB_WEAK, STT_FUNC, 1, 0x1100, 0x100);
-    image.symbols[3] = make_symbol(OUTER, STB_LOCAL, STT_FUNC, 1, 0x1000, 0x400);
+    image.symbols[2] = make_symbol(OUTER, STB_LOCAL, STT_FUNC, 1, 0x1000, 0x400);
+    image.symbols[3] = make_symbol(WEAK, STB_WEAK, STT_FUNC, 1, 0x1100, 0x100);
     image.symbols[4] = make_symbol(INNER, STB_GLOBAL, STT_FUNC, 1, 0x1100, 0x100);
     image.symbols[5] = make_symbol(ALIAS, STB_LOCAL, STT_FUNC, 1, 0x1100, 0x100);
     image.symbols[6] = make_symbol(EMPTY, STB_GLOBAL, STT_FUNC, 1, 0x1180, 0);
     image.symbols[7] = make_symbol(UNDEFINED, STB_GLOBAL, STT_FUNC, SHN_UNDEF, 0x1100, 0x100);
     image.symbols[8] = make_symbol(RESOLVER, STB_GLOBAL, STT_GNU_IFUNC, 1, 0x2000, 8);
+    image.symbols[9] = make_symbol(LATE, STB_GLOBAL, STT_FUNC, 1, 0xf80, 0x400);
     image.dynamic[1] = make_symbol(OUTER, STB_GLOBAL, STT_FUNC, 1, 0x3000, 8);
     memcpy(image.names, names, sizeof names);
     image.sections[1] =
@@ -89,7 +91,8 @@ static const char *around(const struct image *image, uint64_t address) {
 
 static void the_closest_function_is_found(void) {
     const struct image image = make_image();
-    CHECK_STRING(around(&image, 0xfff), "");
+    CHECK_STRING(around(&image, 0xf7f), "");
+    CHECK_STRING(around(&image, 0xfff), "late+127");
     CHECK_STRING(around(&image, 0x1000), "outer+0");
     CHECK_STRING(around(&image, 0x10ff), "outer+255");
     CHECK_STRING(around(&image, 0x1100), "inner+0");
@@ -137,15 +140,19 @@ static void damage_is_an_answer_too(void) {
     image.sections[2].sh_offset = UINT64_MAX - 16;
     CHECK_STRING(around(&image, 0x1000), "");
     image = make_image();
-    image.symbols[3].st_name = sizeof names;
+    image.symbols[2].st_name = sizeof names;
     CHECK_STRING(around(&image, 0x1000), "");
-    image.symbols[3].st_name = 0;
+    image.symbols[2].st_name = 0;
     CHECK_STRING(around(&image, 0x1000), "");
     image = make_image();
-    image.symbols[3].st_value = UINT64_MAX - 3;
-    image.symbols[3].st_size = UINT64_MAX;
-    CHECK_STRING(around(&image, 0x1000), "");
+    image.symbols[2].st_value = UINT64_MAX - 3;
+    image.symbols[2].st_size = UINT64_MAX;
+    CHECK_STRING(around(&image, 0x1000), "late+128");
     CHECK_STRING(around(&image, UINT64_MAX), "outer+3");
+    image.sections[3].sh_size = 3;
+    CHECK_STRING(around(&image, UINT64_MAX), "ou+3");
+    CHECK_STRING(around(&image, 0x1100), "");
+    image.sections[3].sh_size = sizeof names;
     memset(image.names, 'x', sizeof image.names);
     CHECK_UINT(strlen(around(&image, 0x1100)), sizeof names - INNER + strlen("+0"));
 }

@@ -2,7 +2,9 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -60,15 +62,24 @@ static void labels_are_their_texts(void) {
     CHECK_UINT(ferry_site_label(NULL), 0);
 }
 
-enum { LABELS = 2000, THREADS = 4 };
+enum { LABELS = 5000, THREADS = 2 };
+static _Atomic int arrived;
+
+/* Threads leave at the same moment, as they must to make the same label at once. */
+static void meet(int times) {
+    atomic_fetch_add(&arrived, 1);
+    while (atomic_load(&arrived) < times * THREADS) {
+        sched_yield();
+    }
+}
 
 static void *make_labels(void *argument) {
     ferry_site *sites = argument;
     for (int i = 0; i < LABELS; i++) {
         char text[32];
         snprintf(text, sizeof text, "label %d", i);
+        meet(i + 1);
         sites[i] = ferry_site_label(text);
-        CHECK_STRING(describe(sites[i]), text);
     }
     return NULL;
 }
@@ -83,8 +94,10 @@ static void threads_agree_on_labels(void) {
         pthread_join(threads[i], NULL);
         CHECK_MEMORY(sites[i], sites[0], sizeof sites[0]);
     }
-    for (int i = 1; i < LABELS; i++) {
-        CHECK(sites[0][i] != sites[0][i - 1]);
+    for (int i = 0; i < LABELS; i += 100) {
+        char text[32];
+        snprintf(text, sizeof text, "label %d", i);
+        CHECK_STRING(describe(sites[0][i]), text);
     }
 }
 
@@ -188,6 +201,16 @@ static void copy_file(const char *from, const char *to) {
     close(out);
 }
 
+/* Another build of the same: as many symbols, one program header less. */
+static void change_headers(const char *path) {
+    ElfW(Ehdr) header;
+    const int file = open(path, O_RDWR | O_CLOEXEC);
+    REQUIRE(file >= 0 && pread(file, &header, sizeof header, 0) == (ssize_t)sizeof header);
+    header.e_phnum--;
+    REQUIRE(pwrite(file, &header, sizeof header, 0) == (ssize_t)sizeof header);
+    close(file);
+}
+
 /* A copy of the mathematical library: whole, gone, and replaced by something else. */
 static void files_may_vanish_or_change(void) {
     Dl_info libm, libc, loaded;
@@ -209,6 +232,11 @@ static void files_may_vanish_or_change(void) {
     REQUIRE(unlink(path) == 0);
     CHECK_STRING(describe(function + 3), want);
     copy_file(libc.dli_fname, path);
+    CHECK_STRING(describe(function + 3), want);
+    REQUIRE(unlink(path) == 0);
+    copy_file(libm.dli_fname, path);
+    CHECK_STRING(describe(function + 3), "fesetround+0x2 in libcopy.so");
+    change_headers(path);
     CHECK_STRING(describe(function + 3), want);
     REQUIRE(unlink(path) == 0 && mkfifo(path, 0600) == 0);
     CHECK_STRING(describe(function + 3), want);
