@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# h200.sh [BUILD]: everything that needs the real device, in one go of under ten minutes, from the source root.
+# h200.sh [BUILD [STEP...]]: everything that needs the real device, from the source root; or only the steps named.
 #
 # Builds in BUILD (default build/h200) unless that holds a build already, then runs the tests labelled gpu, the same under
-# compute-sanitizer, every operation against NumPy, and the foundation benchmark. A step that fails or is too slow does not
-# stop the next. Logs and JSON go to $OUT, or ./results. With no network, jemalloc's tarball has to lie in .deps/.
-# FERRY_COMMIT names the commit where the folder is no checkout; FERRY_CUPTI names libcupti's file; FERRY_TOTAL_S: seconds in all.
+# compute-sanitizer, every operation against NumPy, the foundation benchmark and the suites of `ferry bench`. A step that
+# fails or is too slow does not stop the next. Logs and JSON go to $OUT, or ./results. With no network, jemalloc's tarball
+# has to lie in .deps/. The steps: foundation sanitizer gpu-tests numpy placement reuse. All of them take more than one
+# session of ten minutes: name them in two.
+# FERRY_COMMIT names the commit where the folder is no checkout; FERRY_CUPTI and FERRY_CUBLAS name those libraries' files;
+# FERRY_TOTAL_S: seconds in all; FERRY_REUSE_S: of those, for the suite reuse.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 build=${1:-build/h200}
@@ -13,6 +16,8 @@ mkdir -p "$out"
 export FERRY_LIMIT=8G
 export FERRY_BACKEND=cuda
 total_s=${FERRY_TOTAL_S:-560}
+reuse_s=${FERRY_REUSE_S:-400}
+wanted=" ${*:2} "
 summary=()
 failed=0
 
@@ -20,6 +25,7 @@ failed=0
 step() {
     local name=$1 limit=$2 status=0 started=$SECONDS
     shift 2
+    [[ $name = build || $wanted = "  " || $wanted = *" $name "* ]] || return 0
     local left=$((total_s - SECONDS))
     [ "$left" -lt "$limit" ] && limit=$left
     if [ "$limit" -le 5 ]; then
@@ -28,7 +34,7 @@ step() {
         return
     fi
     printf '\n== %s\n' "$name"
-    timeout --kill-after=5 "$limit" bash -c "$(declare -f); $(declare -p build out); $(printf '%q ' "$@")" 2>&1 |
+    timeout --kill-after=5 "$limit" bash -c "$(declare -f); $(declare -p build out reuse_s); $(printf '%q ' "$@")" 2>&1 |
         tee "$out/$name.log" | tail -n 60
     status=${PIPESTATUS[0]}
     [ "$status" -eq 0 ] || failed=1
@@ -60,6 +66,10 @@ find_libraries() {
             wheel_library 'libcupti.so.1*')
         export FERRY_CUPTI
     fi
+    if [ -z "${FERRY_CUBLAS:-}" ] && ! ldconfig -p | grep -q 'libcublas\.so'; then
+        FERRY_CUBLAS=$(find_first /usr/local/cuda/lib64/libcublas.so.1[23] || wheel_library 'libcublas.so.1*')
+        export FERRY_CUBLAS
+    fi
     if ! ldconfig -p | grep -q 'libnvrtc\.so' && ! find_first /usr/local/cuda/lib64/libnvrtc.so* >/dev/null; then
         LD_LIBRARY_PATH=$(dirname "$(wheel_library 'libnvrtc.so.1*')"):${LD_LIBRARY_PATH:-}
         export LD_LIBRARY_PATH
@@ -72,7 +82,7 @@ made_here() {
 }
 
 make_build() {
-    if [ -x "$build/benchmarks/bench_foundation" ] && ! made_here; then
+    if [ -x "$build/benchmarks/bench_foundation" ] && [ -x "$build/tools/ferry" ] && ! made_here; then
         echo "using what is in $build"
         return
     fi
@@ -149,6 +159,15 @@ foundation() {
     "$build/benchmarks/bench_foundation" --json "$out/foundation.json" --check
 }
 
+# 1 GiB arrays under four policies at once, or ten in a chain: more than the tests are allowed.
+placement() {
+    FERRY_LIMIT=16G "$build/tools/ferry" bench placement --json "$out/placement.json" --check
+}
+
+reuse() {
+    FERRY_LIMIT=10G "$build/tools/ferry" bench reuse --json "$out/reuse.json" --time "$reuse_s" --check
+}
+
 nvidia-smi --query-gpu=name,driver_version,memory.free --format=csv,noheader || echo "no nvidia-smi"
 find_libraries
 step build 200 make_build
@@ -156,6 +175,8 @@ step foundation 60 foundation
 step sanitizer 150 sanitize
 step gpu-tests 380 gpu_tests
 step numpy 120 against_numpy
+step placement 120 placement
+step reuse $((reuse_s + 40)) reuse
 
 printf '\n== summary, %d s\n' "$SECONDS"
 printf '%s\n' "${summary[@]}"

@@ -28,14 +28,20 @@ double samples_median(struct samples *samples) {
     return (samples->seconds[(n - 1) / 2] + samples->seconds[n / 2]) / 2;
 }
 
-static void put_string(FILE *file, const char *name, const char *text) {
-    fprintf(file, "  \"%s\": \"", name);
+static void put_pair(FILE *file, const char *name, const char *text) {
+    fprintf(file, "\"%s\": \"", name);
     for (; *text; text++)
         if (*text == '"' || *text == '\\')
             fprintf(file, "\\%c", *text);
         else if ((unsigned char)*text >= ' ')
             fputc(*text, file);
-    fputs("\",\n", file);
+    fputc('"', file);
+}
+
+static void put_string(FILE *file, const char *name, const char *text) {
+    fputs("  ", file);
+    put_pair(file, name, text);
+    fputs(",\n", file);
 }
 
 /* The first line that `command` prints, or the value of `variable` where that is set, or "unknown". */
@@ -83,26 +89,32 @@ bool report_begin(struct report *report, const char *path, const char *device, c
     put_string(report->json, "driver", driver);
     put_string(report->json, "cuda", cuda);
     put_place_and_time(report->json);
-    fputs("  \"cases\": [", report->json);
     return true;
+}
+
+void report_fact(struct report *report, const char *name, const char *text) {
+    if (report->json)
+        put_string(report->json, name, text);
 }
 
 void report_case(struct report *report, const char *name, const char *strategy, uint64_t bytes,
                  struct samples *samples) {
     double median = samples_median(samples);
     double low = samples->n ? samples->seconds[0] : 0, high = samples->n ? samples->seconds[samples->n - 1] : 0;
-    printf("%-34s %-12s %12llu B  %12.6f ms", name, strategy, (unsigned long long)bytes, 1e3 * median);
+    if (!report->quiet)
+        printf("%-34s %-12s %12llu B  %12.6f ms", name, strategy, (unsigned long long)bytes, 1e3 * median);
     if (report->json)
         fprintf(report->json,
                 "%s\n    {\"case\": \"%s\", \"strategy\": \"%s\", \"bytes\": %llu, \"runs\": %zu, \"median_ms\": %.9g, "
                 "\"min_ms\": %.9g, \"max_ms\": %.9g",
-                report->cases ? "," : "", name, strategy, (unsigned long long)bytes, samples->n, 1e3 * median,
-                1e3 * low, 1e3 * high);
+                report->cases ? "," : "  \"cases\": [", name, strategy, (unsigned long long)bytes, samples->n,
+                1e3 * median, 1e3 * low, 1e3 * high);
     report->cases++;
 }
 
 void report_number(struct report *report, const char *name, double value) {
-    printf("  %s %.4g", name, value);
+    if (!report->quiet)
+        printf("  %s %.4g", name, value);
     if (report->json)
         fprintf(report->json, ", \"%s\": %.9g", name, value);
 }
@@ -112,8 +124,16 @@ void report_count(struct report *report, const char *name, uint64_t value) {
         fprintf(report->json, ", \"%s\": %llu", name, (unsigned long long)value);
 }
 
+void report_text(struct report *report, const char *name, const char *text) {
+    if (report->json) {
+        fputs(", ", report->json);
+        put_pair(report->json, name, text);
+    }
+}
+
 void report_case_end(struct report *report) {
-    putchar('\n');
+    if (!report->quiet)
+        putchar('\n');
     if (report->json)
         fputc('}', report->json);
 }
@@ -131,7 +151,8 @@ void report_check(struct report *report, bool holds, const char *text, double fi
 bool report_end(struct report *report) {
     if (!report->json)
         return true;
-    fprintf(report->json, "\n  ],\n  \"checks\": [%s\n  ]\n}\n", report->checked);
+    fprintf(report->json, "%s\n  ],\n  \"checks\": [%s\n  ]\n}\n", report->cases ? "" : "  \"cases\": [",
+            report->checked);
     bool whole = !ferror(report->json);
     return fclose(report->json) == 0 && whole;
 }

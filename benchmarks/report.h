@@ -20,18 +20,23 @@ double samples_median(struct samples *samples);            /* 0 when there are n
 
 struct report {
     FILE *json; /* NULL: only the table */
+    bool quiet; /* cases go to the file only: the caller prints a table of its own */
     int cases, checks, failed;
-    char checked[4096]; /* the checks, as JSON, until the file ends */
+    char checked[8192]; /* the checks, as JSON, until the file ends */
 };
 
 /* Writes what was measured where: machine and build. `path` may be NULL. False when the file cannot be written. */
 bool report_begin(struct report *report, const char *path, const char *device, const char *driver, const char *cuda);
+
+/* One more fact about the whole run, before the first case. */
+void report_fact(struct report *report, const char *name, const char *text);
 
 /* One case: begin, any numbers, end. `bytes` is the size it is about. */
 void report_case(struct report *report, const char *name, const char *strategy, uint64_t bytes,
                  struct samples *samples);
 void report_number(struct report *report, const char *name, double value);
 void report_count(struct report *report, const char *name, uint64_t value);
+void report_text(struct report *report, const char *name, const char *text);
 void report_case_end(struct report *report);
 
 /* Something that has to hold, with the figure that says so. */

@@ -35,6 +35,7 @@ void grouped_text(uint64_t value, char text[SIZE_TEXT]);
 
 /* The commands: arguments without the program's and the command's names. */
 int command_apply(int argc, char **argv);
+int command_bench(int argc, char **argv);
 int command_calibrate(int argc, char **argv);
 int command_info(int argc, char **argv);
 

@@ -1,0 +1,56 @@
+"""Runs `ferry bench` in an empty folder. Exit status: 0 passed, 1 failed, 77 skipped."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+
+class Bench:
+    def __init__(self, program, folder):
+        self.program, self.folder = os.path.abspath(program), folder
+        self.on_device = os.environ.get("FERRY_BACKEND") == "cuda"
+        self.failures = self.checks = 0
+
+    def run(self, *arguments):
+        return subprocess.run([self.program, *arguments], cwd=self.folder, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def check(self, holds, message):
+        self.checks += 1
+        if not holds:
+            self.failures += 1
+            print("FAILED:", message)
+        return holds
+
+    def measure(self, *arguments):
+        """A run that must succeed: what it printed, and its file."""
+        path = os.path.join(self.folder, "results.json")
+        result = self.run("bench", *arguments, "--json", path)
+        self.check(result.returncode == 0 and not result.stderr, f"{arguments}: {result.returncode} {result.stderr}")
+        with open(path) as stream:
+            return result.stdout, json.load(stream)
+
+    def refuse(self, arguments, status, words):
+        result = self.run("bench", *arguments)
+        self.check(result.returncode == status, f"{arguments}: status {result.returncode}")
+        self.check(all(word in result.stderr for word in words), f"{arguments}: {result.stderr}")
+
+    def check_facts(self, results):
+        for name in "device", "driver", "cuda", "cpu", "date", "commit", "backend", "clock":
+            self.check(results.get(name), f"the file has no {name}")
+        self.check(results["clock"] == ("real" if self.on_device else "modelled"), f"clock {results['clock']}")
+        for case in results["cases"]:
+            self.check(0 <= case["min_ms"] <= case["median_ms"] <= case["max_ms"] and case["runs"] > 0, f"{case}")
+
+
+def main(check):
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(sys.argv[1], folder)
+        info = bench.run("info")
+        if bench.on_device and info.returncode == 1:
+            print("skipped:", info.stderr.strip())
+            sys.exit(77)
+        check(bench)
+    print(bench.checks, "checks,", bench.failures, "failed")
+    sys.exit(1 if bench.failures else 0)
