@@ -4,6 +4,9 @@
  * gone. */
 #define UNSEEN_EPOCHS 16
 
+/* Passes to come for each that there has been. */
+#define OVERDUE_PASSES 4
+
 static struct outlook known(const struct history *history, const struct coming_use *use, unsigned expected,
                             enum source source) {
     const unsigned left = expected > use->passed ? expected - use->passed : 0;
@@ -11,11 +14,12 @@ static struct outlook known(const struct history *history, const struct coming_u
 }
 
 /*
- * The host did not come when it was expected to, or nothing was expected: as many passes again as there have been, and
- * no host. So what crossing pass by pass has cost by the time it is given up is at most what migrating costs.
+ * The host did not come when it was expected to, or nothing was expected: several times as many passes again as there
+ * have been, and no host. What has been used twice is mostly used often, so that crossing pass by pass is given up
+ * before it has cost half of what migrating does.
  */
 static struct outlook overdue(const struct coming_use *use) {
-    return (struct outlook){use->passes + use->passed, ENDING_NOTHING, SOURCE_OVERDUE};
+    return (struct outlook){use->passes + OVERDUE_PASSES * use->passed, ENDING_NOTHING, SOURCE_OVERDUE};
 }
 
 /* Nothing is known: this launch is all there is. What it makes goes where what it reads is; beside inputs on the host,
