@@ -52,8 +52,9 @@ static void describe_machine(char *text, size_t bytes) {
     uname(&system);
     read_line("/proc/cpuinfo", "model name", processor, sizeof processor);
     read_line("/etc/machine-id", "", id, sizeof id);
-    snprintf(text, bytes, "%s %s, %s %s, machine %016" PRIx64, system.machine, processor, system.sysname,
-             system.release, hash(UINT64_C(0xcbf29ce484222325), id));
+    uint64_t all = hash(hash(hash(UINT64_C(0xcbf29ce484222325), processor), system.release), id);
+    snprintf(text, bytes, "%.16s %.40s, %.8s %.32s, machine %016" PRIx64, system.machine, processor, system.sysname,
+             system.release, all);
 }
 
 static void describe_uuid(const cudaUUID_t *uuid, char text[33]) {
@@ -63,7 +64,7 @@ static void describe_uuid(const cudaUUID_t *uuid, char text[33]) {
 
 ferry_status cuda_link_identity(int device, char *text, size_t bytes) {
     struct cudaDeviceProp properties;
-    char uuid[33], driver[64], machine[400];
+    char uuid[33], driver[24], machine[160];
     int version = 0;
     ferry_status status = cuda_check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
     if (!status)
@@ -73,7 +74,7 @@ ferry_status cuda_link_identity(int device, char *text, size_t bytes) {
     describe_uuid(&properties.uuid, uuid);
     read_line("/sys/module/nvidia/version", "", driver, sizeof driver);
     describe_machine(machine, sizeof machine);
-    int n = snprintf(text, bytes, "%.*s %s at %x:%x:%x, driver %s for CUDA %d, %s", 64, properties.name, uuid,
+    int n = snprintf(text, bytes, "%.40s %s at %x:%x:%x, driver %s for CUDA %d, %s", properties.name, uuid,
                      (unsigned)properties.pciDomainID, (unsigned)properties.pciBusID, (unsigned)properties.pciDeviceID,
                      driver, version, machine);
     return n >= 0 && (size_t)n < bytes

@@ -7,7 +7,8 @@
 
 #define MIB ((size_t)1 << 20)
 #define LEAST_RESERVED (64 * MIB)
-#define REGIONS 4
+#define REGIONS 2
+#define MOST_REGION_BYTES (40 * MIB)
 
 static const ferry_link_costs model = {
     .to_device_ns = 35e3,
@@ -34,7 +35,7 @@ static size_t device_free_bytes;
 static struct region {
     char *base;
     size_t bytes;
-    signed char *place; /* of each page: -2 never touched, -1 the host, 0 the device */
+    signed char place[MOST_REGION_BYTES / FERRY_PAGE_BYTES]; /* -2 never touched, -1 the host, 0 the device */
 } regions[REGIONS];
 static char *scratch;
 static size_t scratch_size, reserved_bytes, most_reserved_bytes;
@@ -65,9 +66,14 @@ static ferry_status model_reserve(size_t bytes, bool host_homed, void **out) {
         region++;
     if (outcome("reserve"))
         return FERRY_BACKEND;
-    *region = (struct region){aligned_alloc(FERRY_BLOCK_BYTES, bytes), bytes, malloc(bytes / FERRY_PAGE_BYTES)};
-    REQUIRE(region->base && region->place);
-    memset(region->place, -2, bytes / FERRY_PAGE_BYTES);
+    /* Memory that is used again and again, for the sake of the test's own time. */
+    static char *pool;
+    if (!pool)
+        pool = aligned_alloc(FERRY_BLOCK_BYTES, REGIONS * MOST_REGION_BYTES);
+    REQUIRE(pool && region < regions + REGIONS && bytes <= MOST_REGION_BYTES);
+    region->base = pool + (size_t)(region - regions) * MOST_REGION_BYTES;
+    region->bytes = bytes;
+    memset(region->place, -2, sizeof region->place);
     reserved_bytes += bytes;
     most_reserved_bytes = reserved_bytes > most_reserved_bytes ? reserved_bytes : most_reserved_bytes;
     *out = region->base;
@@ -77,8 +83,6 @@ static ferry_status model_reserve(size_t bytes, bool host_homed, void **out) {
 static ferry_status model_release(void *base, size_t bytes) {
     struct region *region = region_of(base);
     REQUIRE(region && region->bytes == bytes);
-    free(region->base);
-    free(region->place);
     region->base = NULL;
     reserved_bytes -= bytes;
     return outcome("release");
