@@ -18,6 +18,6 @@ int start_library(const char *command, const option *backend, const option *poli
     if (backend->given && check_backend(command, backend->value) != EXIT_DONE)
         return EXIT_USAGE;
     if (policy && policy->given && ferry_policy_find(policy->value, &options.policy) != FERRY_OK)
-        return fail_usage(command, "unknown policy '%s': prefetch and none are known", policy->value);
+        return fail_usage(command, "unknown policy '%s': auto, prefetch, remote and none are known", policy->value);
     return ferry_init(&options) == FERRY_OK ? EXIT_DONE : fail_library(NULL);
 }

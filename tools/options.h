@@ -5,7 +5,7 @@
 #include "args.h"
 
 #define BACKEND_HELP "auto, cuda or sim (default: FERRY_BACKEND, else auto)"
-#define POLICY_HELP "prefetch or none (default: FERRY_POLICY, else prefetch)"
+#define POLICY_HELP "auto, prefetch, remote or none (default: FERRY_POLICY, else auto)"
 
 /* Starts the library as --backend and --policy (NULL: no such option) say; an exit status, with a message when not
  * EXIT_DONE. */

@@ -73,7 +73,7 @@ CASES = [
     ("log good.npy -o", 2, r"--output needs a value"),
     ("log good.npy -o y.npy -o z.npy", 2, r"--output is given twice"),
     ("log good.npy -o y.npy --backend opencl", 2, r"unknown backend 'opencl': auto, cuda and sim"),
-    ("log good.npy -o y.npy --policy fetch", 2, r"unknown policy 'fetch': prefetch and none"),
+    ("log good.npy -o y.npy --policy fetch", 2, r"unknown policy 'fetch': auto, prefetch, remote and none"),
     ("log good.npy -o y.npy --report=xml", 2, r"unknown form of report 'xml'"),
     ("log good.npy -o y.npy --reprot", 2, r"unknown option '--reprot'"),
     ("log good.npy -o y.npy --list=all", 2, r"--list takes no value"),
@@ -106,6 +106,8 @@ def command_lines(tool, before):
 def other_commands(tool, before):
     for arguments, pattern in [("", "a command is missing"), ("aply", "unknown command 'aply': did you mean 'apply'"),
                                ("--verbose", "unknown option '--verbose'"), ("info extra", "unexpected argument 'extra'"),
+                               ("calibrate extra", "unexpected argument 'extra'"),
+                               ("calibrat", "unknown command 'calibrat': did you mean 'calibrate'"),
                                ("info --jsn", "unknown option '--jsn'")]:
         refused(tool, arguments, 2, pattern, before, tool.run(*arguments.split()))
 
@@ -160,14 +162,14 @@ def without_permission(tool, before):
 def lost_output(tool):
     """A report that cannot be printed is a failure too."""
     with open("/dev/full", "w") as full:
-        for arguments in (["info"], ["apply", "--list"], ["--version"], ["--help"],
+        for arguments in (["info"], ["calibrate"], ["apply", "--list"], ["--version"], ["--help"],
                           ["apply", "log", "good.npy", "-o", "y.npy", "--report"]):
             result = subprocess.run([tool.program, *arguments], cwd=tool.folder, stdout=full, stderr=subprocess.PIPE, text=True)
             tool.check(result.returncode == 1 and "standard output" in result.stderr, f"{arguments} into a full device")
 
 
 def help_and_version(tool):
-    for arguments in (["--help"], ["-h"], ["apply", "--help"], ["info", "--help"], ["apply", "-h"]):
+    for arguments in (["--help"], ["-h"], ["apply", "--help"], ["info", "--help"], ["calibrate", "--help"], ["apply", "-h"]):
         result = tool.run(*arguments)
         tool.check(result.returncode == 0 and "Usage: ferry" in result.stdout and not result.stderr, f"{arguments}")
     result = tool.run("--version")

@@ -9,7 +9,7 @@ import numpy as np
 BLOCK = 2 << 20  # what a device moves at least
 COUNTERS = """bytes_to_device bytes_to_host prefetched_bytes_to_device prefetched_bytes_to_host bytes_between_devices gpu_faults
     cpu_faults remote_bytes_to_device remote_bytes_to_host discarded_bytes redundant_bytes prefetches_issued
-    prefetches_skipped launches allocations frees live_bytes peak_bytes reserved_bytes modelled_ns""".split()
+    prefetches_skipped observations observed_bytes launches allocations frees live_bytes peak_bytes reserved_bytes modelled_ns""".split()
 
 
 def report(tool, *arguments):
@@ -19,7 +19,7 @@ def report(tool, *arguments):
 def fields(tool):
     x = np.linspace(1, 2, 3 << 20)
     tool.write("x.npy", x)
-    r = report(tool, "log", "x.npy", "-o", "y.npy")
+    r = report(tool, "log", "x.npy", "-o", "y.npy", "--policy", "prefetch")
     for name in COUNTERS:
         tool.check(isinstance(r.get(name), int), f"{name} is {r.get(name)!r}")
     tool.check(isinstance(r["measured"], bool), f"measured is {r['measured']!r}")
@@ -52,8 +52,22 @@ def without_hints(tool):
     tool.check(tool.read("y.npy") == tool.read("z.npy"), "policies differ in the result")
 
 
+def either_way_once(tool):
+    """Migrated or across the bus under the kernel: the library's choice, or not."""
+    for policy, arguments in (("auto", []), ("auto", ["--policy", "auto"]), ("remote", ["--policy=remote"])):
+        r = report(tool, "log", "x.npy", "-o", "z.npy", *arguments)
+        tool.check(r["policy"] == policy, f"policy {r['policy']}, not {policy}")
+        tool.check(r["redundant_bytes"] == 0, f"policy {policy}: {r['redundant_bytes']} redundant bytes")
+        for direction, bytes_ in (("to_device", r["input_bytes"]), ("to_host", r["output_bytes"])):
+            crossed, prefetched, remote = (r[f"{how}bytes_{direction}"] for how in ("", "prefetched_", "remote_"))
+            tool.check(bytes_ <= crossed <= bytes_ + BLOCK, f"policy {policy}: {crossed} bytes {direction} for {bytes_}")
+            tool.check(prefetched + remote == crossed, f"policy {policy}: {prefetched} + {remote} of {crossed} {direction}")
+            tool.check(policy != "remote" or prefetched == 0, f"policy remote: {prefetched} bytes prefetched {direction}")
+        tool.check(tool.read("y.npy") == tool.read("z.npy"), "policies differ in the result")
+
+
 def for_people(tool):
-    text = tool.apply("log", "x.npy", "-o", "y.npy", "--report").stdout
+    text = tool.apply("log", "x.npy", "-o", "y.npy", "--report", "--policy", "prefetch").stdout
     for pattern in (r"^log on .*, policy prefetch", r"to device 1\.00x +[\d,]+ bytes for 25,165,824 of input",
                     r"to host 1\.00x +[\d,]+ bytes for 25,165,824 of output", r" 0 redundant bytes$",
                     r"input +x\.npy +float64 +\(3145728,\) +24\.0 MiB$", r"output +y\.npy ", r"^  (read|write) .* s .* GB/s"):
@@ -95,6 +109,7 @@ def info(tool):
 def check(tool):
     once_each_way(tool, fields(tool))
     without_hints(tool)
+    either_way_once(tool)
     for_people(tool)
     odd_sizes(tool)
     odd_names(tool)
