@@ -403,7 +403,7 @@ static void costs_that_cannot_be_are_none(void) {
 
 static void numbers_come_back_to_the_bit(void) {
     test_random random = {test_seed(20)};
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < 100; i++) {
         ferry_link_costs costs, found;
         double *fields = (double *)&costs;
         for (size_t field = 0; field < FIELDS; field++) {
