@@ -23,7 +23,6 @@ static const size_t offset_bytes[SIZES] = {0, FERRY_BLOCK_BYTES, 2 * FERRY_BLOCK
 
 #define REPETITIONS 4
 #define FRESH_REPETITIONS 3    /* each on a region of its own */
-#define FAULTING_REPETITIONS 2 /* milliseconds each */
 #define LAUNCH_REPETITIONS 12  /* microseconds each, and their difference is told */
 #define VECTOR_BYTES 16
 #define BLOCK_THREADS 256
@@ -137,35 +136,15 @@ static ferry_status time_fresh_moves(struct bench *bench, ferry_place to, struct
     return status;
 }
 
-/* The same placed on the host by a kernel's stores, which fault. It is left at one block: a slow machine takes 10 ms.
- */
-static ferry_status time_fresh_stores(struct bench *bench, struct times *times) {
-    ferry_status status = FERRY_OK;
-    for (int i = 0; i < FAULTING_REPETITIONS && !status; i++) {
-        void *fresh = NULL;
-        if ((status = backend_cuda.reserve(SPAN_BYTES, true, &fresh)))
-            return status;
-        for (int size = SMALL; size <= MIDDLE && !status; size++)
-            status = time_kernel(bench, NULL, (char *)fresh + offset_bytes[size], size_bytes[size], &times->ns[size]);
-        ferry_status released = backend_cuda.release(fresh, SPAN_BYTES);
-        status = status ? status : released;
-    }
-    return status;
-}
-
 static ferry_status measure_fill(struct bench *bench, ferry_link_costs *out) {
-    struct times to_device = no_times, to_host = no_times, stored = no_times;
+    struct times to_device = no_times, to_host = no_times;
     ferry_status status = time_fresh_moves(bench, bench->device, &to_device);
     if (!status)
         status = time_fresh_moves(bench, FERRY_PLACE_HOST, &to_host);
-    if (!status)
-        status = time_fresh_stores(bench, &stored);
     if (status)
         return status;
-    double by_kernel = slope(stored.ns[SMALL], size_bytes[SMALL], stored.ns[MIDDLE], size_bytes[MIDDLE]);
     out->fill_device_ns_per_byte = per_byte(&to_device);
     out->fill_host_ns_per_byte = per_byte(&to_host);
-    keep_least(&out->fill_host_ns_per_byte, by_kernel);
     return FERRY_OK;
 }
 

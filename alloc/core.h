@@ -9,7 +9,7 @@
 struct core {
     const backend *backend;
     int devices;
-    bool hints;  /* every device has concurrent managed access: advice, prefetch and discard may be used */
+    bool hints; /* every device has concurrent managed access: advice, prefetch and discard may be used */
     ferry_policy policy;
     size_t limit_bytes;       /* of live bytes */
     ferry_heap *_Atomic heap; /* the default one; set last, so that whoever sees it sees the rest */

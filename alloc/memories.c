@@ -31,7 +31,7 @@ static void teach(struct storage *storage, unsigned passes, enum ending ending) 
 
 void memories_host_touch(const struct storage_place *place, size_t bytes, unsigned passes, enum ending ending) {
     struct storage *storage = place->storage;
-    history_host_touch(&storage->memories.history, bytes, place->bytes, passes, ending);
+    history_host_touch(&storage->memories.history, passes, ending);
     if (passes == 0 || bytes < place->bytes / SAMPLE_PART) {
         return;
     }

@@ -20,8 +20,8 @@ struct memories {
     ferry_site born_at;
     /* On whose behalf a device last used it, and its bytes last crossed. */
     ferry_site used_at, crossed_to_device, crossed_to_host;
-    struct outlook outlook;                        /* of the latest use that had to be decided, */
-    struct verdict verdict;                        /* and what came of it */
+    struct outlook outlook; /* of the latest use that had to be decided, */
+    struct verdict verdict; /* and what came of it */
 };
 
 /* Blocks this large are remembered by site. */

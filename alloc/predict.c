@@ -62,16 +62,12 @@ void history_device_pass(struct history *history, size_t bytes, unsigned passes)
     }
 }
 
-void history_host_touch(struct history *history, size_t bytes, size_t storage_bytes, unsigned passes,
-                        enum ending ending) {
+void history_host_touch(struct history *history, unsigned passes, enum ending ending) {
     if (passes > 0) {
         history->passes = (uint16_t)clamp_passes(passes);
         history->ending = (uint8_t)ending;
         history->from_site = false;
         history->ended_here = true;
     }
-    /* The rest of the storage goes on in its epoch. */
-    history->bytes_now -= bytes >= storage_bytes
-                              ? history->bytes_now
-                              : (uint64_t)((double)history->bytes_now * (double)bytes / (double)storage_bytes);
+    history->bytes_now = 0;
 }

@@ -14,7 +14,7 @@
 
 /* What is remembered of a storage. All zeros: nothing. */
 struct history {
-    uint64_t bytes_now; /* that devices went over since the host's last touch */
+    uint64_t bytes_now; /* that devices went over since the host's last touch of any of it */
     uint16_t passes;    /* of the latest epoch that ended; 0: none has, and nothing was learnt elsewhere */
     uint16_t advised;   /* by the user; 0: not */
     uint8_t ending;     /* enum ending, of that epoch */
@@ -48,10 +48,9 @@ unsigned history_passes_now(const struct history *history, size_t storage_bytes)
 /* A launch went over `bytes` of the storage, `passes` times. */
 void history_device_pass(struct history *history, size_t bytes, unsigned passes);
 
-/* The host touched `bytes` of it: of pages over which devices had gone `passes` times (0: none of them). `ending` says
- * what it did. */
-void history_host_touch(struct history *history, size_t bytes, size_t storage_bytes, unsigned passes,
-                        enum ending ending);
+/* The host touched some of it: pages over which devices had gone `passes` times (0: not at all). `ending` says what it
+ * did. */
+void history_host_touch(struct history *history, unsigned passes, enum ending ending);
 
 /* Passes as the records hold them. */
 static inline unsigned clamp_passes(unsigned passes) {

@@ -3,6 +3,7 @@
 #include "core.h"
 #include "counters.h"
 #include "deferred.h"
+#include "link.h"
 #include "region.h"
 #include "stream.h"
 #include "thread.h"
@@ -113,6 +114,14 @@ ferry_status ferry_stats_reset(void) {
     return FERRY_OK;
 }
 
+/* A link that is first asked about while measuring would be calibrated then, and its bytes measured as the program's.
+ */
+static void know_links(void) {
+    for (int device = 0; device < core.devices; device++) {
+        (void)link_costs(device);
+    }
+}
+
 ferry_status ferry_trace_start(void) {
     const ferry_status started = core_start_device();
     if (started != FERRY_OK) {
@@ -123,6 +132,7 @@ ferry_status ferry_trace_start(void) {
     if (tracing) {
         status = ferry_error(FERRY_INVALID_ARGUMENT, "measuring has been started already");
     } else {
+        know_links();
         status = core.backend->trace_start();
         tracing = status == FERRY_OK;
     }

@@ -38,26 +38,26 @@ static void the_last_epoch_is_the_next(void) {
     struct history history = {0};
     history_device_pass(&history, BYTES, 1);
     history_device_pass(&history, BYTES, 1);
-    history_host_touch(&history, BYTES, BYTES, 2, ENDING_OVERWRITE);
+    history_host_touch(&history, 2, ENDING_OVERWRITE);
     CHECK_OUTLOOK(ask(&history, FERRY_READ, 1, 0, false), 2, ENDING_OVERWRITE, SOURCE_HISTORY);
     CHECK_OUTLOOK(ask(&history, FERRY_READ, 1, 1, false), 1, ENDING_OVERWRITE, SOURCE_HISTORY);
     CHECK_OUTLOOK(ask(&history, FERRY_READ, 1, 2, false), 9, ENDING_NOTHING, SOURCE_OVERDUE);
-    history_host_touch(&history, BYTES, BYTES, 0, ENDING_READ); /* no pass in between: no epoch */
+    history_host_touch(&history, 0, ENDING_READ); /* no pass in between: no epoch */
     CHECK_OUTLOOK(ask(&history, FERRY_READ, 1, 0, false), 2, ENDING_OVERWRITE, SOURCE_HISTORY);
-    history_host_touch(&history, BYTES, BYTES, 16, ENDING_READ);
+    history_host_touch(&history, 16, ENDING_READ);
     CHECK_OUTLOOK(ask(&history, FERRY_READ, 1, 0, false), 16, ENDING_READ, SOURCE_HISTORY);
 }
 
 static void advice_goes_first(void) {
     struct history history = {.advised = 9};
     CHECK_OUTLOOK(ask(&history, FERRY_READ, 1, 0, false), 9, ENDING_UNKNOWN, SOURCE_ADVICE);
-    history_host_touch(&history, BYTES, BYTES, 2, ENDING_READ);
+    history_host_touch(&history, 2, ENDING_READ);
     CHECK_OUTLOOK(ask(&history, FERRY_READ, 1, 4, false), 5, ENDING_READ, SOURCE_ADVICE);
 }
 
 static void a_launch_of_many_passes(void) {
     struct history history = {0};
-    history_host_touch(&history, BYTES, BYTES, 2, ENDING_READ);
+    history_host_touch(&history, 2, ENDING_READ);
     CHECK_OUTLOOK(ask(&history, FERRY_READ, FERRY_PASSES_MANY, 0, false), FERRY_PASSES_MANY, ENDING_READ,
                   SOURCE_HISTORY);
 }
@@ -72,7 +72,7 @@ static void what_the_site_says(void) {
  */
 static void a_host_that_touches_unseen(void) {
     struct history history = {.unseen = true};
-    history_host_touch(&history, BYTES, BYTES, 1, ENDING_READ);
+    history_host_touch(&history, 1, ENDING_READ);
     CHECK_OUTLOOK(ask(&history, FERRY_READ, 1, 5, false), 1, ENDING_READ, SOURCE_HISTORY);
     CHECK_OUTLOOK(ask(&history, FERRY_READ, 1, 16, false), 65, ENDING_NOTHING, SOURCE_OVERDUE);
 }
@@ -86,8 +86,8 @@ static void passes_are_counted_in_bytes(void) {
     CHECK_INT(history_passes_now(&history, BYTES), 1);
     history_device_pass(&history, BYTES, 3);
     CHECK_INT(history_passes_now(&history, BYTES), 4);
-    history_host_touch(&history, BYTES / 4, BYTES, 4, ENDING_READ);
-    CHECK_INT(history_passes_now(&history, BYTES), 3);
+    history_host_touch(&history, 4, ENDING_READ);
+    CHECK_INT(history_passes_now(&history, BYTES), 0);
     history_device_pass(&history, SIZE_MAX, FERRY_PASSES_MANY);
     CHECK_INT(history_passes_now(&history, BYTES), UINT16_MAX);
     CHECK_INT(history_passes_now(&history, 0), 0);
