@@ -110,6 +110,21 @@ static ferry_status link_identity(int device, char *text, size_t bytes) {
     return FERRY_OK;
 }
 
+static bool take_unsynchronised(const void **address) {
+    sigset_t saved;
+    sim_lock(&saved);
+    bool found = sim.hasty_count != 0;
+    uintptr_t earliest = sim.hasty[sim.hasty_first];
+    if (found) {
+        sim.hasty_first = (sim.hasty_first + 1) % SIM_HASTY;
+        sim.hasty_count--;
+    }
+    sim_unlock(&saved);
+    if (found)
+        *address = (const void *)earliest;
+    return found;
+}
+
 static void *device_pointer(const void *address) {
     return sim_region_alias(address);
 }
@@ -149,6 +164,7 @@ const backend backend_sim = {
     .observe = observe,
     .link_measure = link_measure,
     .link_identity = link_identity,
+    .take_unsynchronised = take_unsynchronised,
     .device_pointer = device_pointer,
     .trace_start = sim_trace_start,
     .trace_read = sim_trace_read,
@@ -178,6 +194,10 @@ static uint64_t read_locked(const uint64_t *value) {
 
 uint64_t backend_sim_unsynchronised(void) {
     return read_locked(&sim.unsynchronised);
+}
+
+bool backend_sim_tells_stores(void) {
+    return sim.tells_stores;
 }
 
 uint64_t backend_sim_pending(void) {

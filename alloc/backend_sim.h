@@ -8,10 +8,14 @@
 ferry_place backend_sim_page_place(const void *address);
 
 /*
- * Host touches that did not wait: of pages that something still queued will overwrite, or, without concurrent managed
- * access, of pages that a launch took while anything is queued.
+ * Host touches that did not wait: of pages that something still queued will overwrite; stores to pages that something
+ * still queued loads from; without concurrent managed access, touches of pages that a launch took while anything is
+ * queued. One a page, until the page is used again.
  */
 uint64_t backend_sim_unsynchronised(void);
+
+/* Whether stores to pages that queued work only loads from are noticed: not everywhere under userfaultfd. */
+bool backend_sim_tells_stores(void);
 
 /* Operations queued on all streams and not performed yet. */
 uint64_t backend_sim_pending(void);

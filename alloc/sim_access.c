@@ -80,13 +80,13 @@ static void guard_runs(const struct sim_span *span, int device) {
         while (run < span->first + span->count && sim_page_place(&pages[run]) == device)
             run++;
         if (run > i)
-            sim_span_guard(&(struct sim_span){span->region, i, run - i});
+            sim_span_guard(&(struct sim_span){span->region, i, run - i, false});
         i = run > i ? run : i + 1;
     }
 }
 
 static void launch_region(struct sim_region *region, int device, struct sim_work *work) {
-    struct sim_span whole = {region, 0, atomic_load(&region->bytes) / FERRY_PAGE_BYTES};
+    struct sim_span whole = {region, 0, atomic_load(&region->bytes) / FERRY_PAGE_BYTES, false};
     sim_span_settle(&whole);
     for (size_t i = 0; i < whole.count; i++) {
         ferry_place place = sim_page_place(&region->pages[i]);
@@ -119,25 +119,45 @@ static void bring_group(const struct sim_span *group, ferry_place device) {
     sim.host_ns += sim_link_cpu_fault_ns(sim.config.link, bytes);
 }
 
+/* What is noticed where only stores are is a store. */
 static bool unsynchronised(const struct sim_page *page) {
-    return sim.config.concurrent ? page->pending != 0 : sim.pending != 0;
+    if (!sim.config.concurrent)
+        return sim.pending != 0;
+    return page->writers != 0 || (page->guard == SIM_STORES && page->readers != 0);
 }
 
-void sim_host_touch(struct sim_region *region, size_t page) {
-    struct sim_page *entry = &region->pages[page];
-    struct sim_span group = {region, page / SIM_FAULT_PAGES * SIM_FAULT_PAGES, SIM_FAULT_PAGES};
-    if (!entry->guarded)
-        return;
-    sim.unsynchronised += unsynchronised(entry);
-    ferry_place place = sim_page_place(entry);
+static void note_hasty(uintptr_t address) {
+    sim.unsynchronised++;
+    if (sim.hasty_count < SIM_HASTY)
+        sim.hasty[(sim.hasty_first + sim.hasty_count++) % SIM_HASTY] = address;
+}
+
+/* A page that a device holds comes home, and may be loaded from unless something queued will overwrite it. */
+static void come_home(struct sim_region *region, size_t page) {
+    struct sim_span group = {region, page / SIM_FAULT_PAGES * SIM_FAULT_PAGES, SIM_FAULT_PAGES, false};
+    ferry_place place = sim_page_place(&region->pages[page]);
     if (place >= 0)
         bring_group(&group, place);
     else
         sim_page_put(region, page, FERRY_PLACE_HOST);
     sim_span_unguard(&group);
-    if (!entry->guarded)
+}
+
+/* A touch where all are noticed may be a store to a page that queued operations load from: it is taken for a load,
+ * after which only stores are noticed, and the same store a second time. */
+void sim_host_touch(struct sim_region *region, uintptr_t address) {
+    size_t page = sim_region_page(region, address);
+    struct sim_page *entry = &region->pages[page];
+    uint8_t noticed = entry->guard;
+    if (noticed == SIM_NOTHING)
         return;
-    /* Something queued will overwrite the page, and the host does not wait for it: neither would the driver. */
-    entry->guarded = false;
-    sim.config.tracker->give(&(struct sim_span){region, page, 1});
+    if (unsynchronised(entry))
+        note_hasty(address);
+    if (noticed == SIM_TOUCHES)
+        come_home(region, page);
+    if (entry->guard < noticed)
+        return;
+    /* Something queued uses the page, and the host does not wait for it: neither would the driver. */
+    entry->guard = SIM_NOTHING;
+    sim.config.tracker->give(&(struct sim_span){region, page, 1, false});
 }

@@ -34,7 +34,7 @@ static struct victim find_victim(const struct sim_region *keep, size_t keep_bloc
 }
 
 static void send_home(const struct victim *victim, int device, struct sim_work *work) {
-    struct sim_span span = {victim->region, victim->block * SIM_BLOCK_PAGES, SIM_BLOCK_PAGES};
+    struct sim_span span = {victim->region, victim->block * SIM_BLOCK_PAGES, SIM_BLOCK_PAGES, false};
     for (size_t i = span.first; i < span.first + span.count; i++)
         if (sim_page_place(&span.region->pages[i]) == device) {
             work->evicted += FERRY_PAGE_BYTES;

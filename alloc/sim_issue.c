@@ -115,8 +115,7 @@ static ferry_status find_touches(const backend_touch *touches, size_t n, struct 
     return status;
 }
 
-/* The pages that the touch overwrites entirely: a page may be shared with a neighbour, which the host may use
- * meanwhile. */
+/* The pages that the touch uses entirely: a page may be shared with a neighbour, which the host may use meanwhile. */
 static struct sim_span whole_pages(const struct sim_span *span, const backend_touch *touch) {
     uintptr_t from = (uintptr_t)touch->address, to = from + touch->bytes;
     struct sim_span whole = *span;
@@ -129,12 +128,15 @@ static struct sim_span whole_pages(const struct sim_span *span, const backend_to
     return whole;
 }
 
-/* Written pages are guarded until the kernel has run. A refusal to guard makes touches go unnoticed. */
-static void pend_write(const struct sim_span *span, const backend_touch *touch, struct sim_operation *operation) {
+/* Used pages are guarded until the kernel has run. A refusal to guard makes touches go unnoticed. */
+static void pend_use(const struct sim_span *span, const backend_touch *touch, struct sim_operation *operation) {
     struct sim_span whole = whole_pages(span, touch);
-    if (!whole.count)
+    whole.only_read = touch->access == FERRY_READ;
+    if (!whole.count || (whole.only_read && !sim.config.concurrent))
         return;
-    if (span->region->homed)
+    if (whole.only_read)
+        sim_span_guard_stores(&whole);
+    else if (span->region->homed)
         sim_span_guard(&whole);
     sim_span_pend(&whole);
     operation->spans[operation->span_count++] = whole;
@@ -150,8 +152,7 @@ static void touch_spans(const backend_touch *touches, size_t n, struct sim_opera
         if (!span.region->homed)
             sim_span_guard(&span);
         sim_kernel_touch(&span, &touches[i], stream->device, work);
-        if (touches[i].access & FERRY_WRITE)
-            pend_write(&span, &touches[i], operation);
+        pend_use(&span, &touches[i], operation);
     }
 }
 

@@ -22,11 +22,16 @@
 #define SIM_REGIONS 1024
 #define SIM_BLOCK_PAGES (FERRY_BLOCK_BYTES / FERRY_PAGE_BYTES)
 #define SIM_FAULT_PAGES 16 /* a host touch brings the pages of an aligned group of this size home */
+#define SIM_HASTY 64       /* unsynchronised touches that are kept until somebody takes them */
+
+/* Which of the host's next touches of a page are noticed. */
+enum sim_guard { SIM_NOTHING, SIM_STORES, SIM_TOUCHES };
 
 struct sim_page {
-    uint32_t pending; /* queued operations that will overwrite the page */
+    uint32_t writers; /* queued operations that will overwrite the page */
+    uint32_t readers; /* queued operations that load from it and leave it alone */
     uint8_t code;     /* its ferry_place less FERRY_PLACE_NOWHERE, so that zeroed tables say nowhere */
-    bool guarded;     /* the host's next touch is noticed; always so on a device */
+    uint8_t guard;    /* enum sim_guard; all touches on a device */
 };
 
 struct sim_block {
@@ -49,6 +54,7 @@ struct sim_region {
 struct sim_span {
     struct sim_region *region;
     size_t first, count;
+    bool only_read; /* by the operation that it is queued with */
 };
 
 /* How the host's touches are noticed. Called with the lock held; `start` without. */
@@ -57,7 +63,8 @@ struct sim_tracker {
     ferry_status (*start)(void);
     ferry_status (*adopt)(const struct sim_region *region); /* a new region */
     bool (*take)(const struct sim_span *span); /* the next touch of each page is noticed; false and errno: failed */
-    bool (*give)(const struct sim_span *span); /* touches of these pages pass */
+    bool (*take_stores)(const struct sim_span *span); /* the next store to each page is, loads pass. Where it tells */
+    bool (*give)(const struct sim_span *span);        /* touches of these pages pass */
 };
 
 extern const struct sim_tracker sim_tracker_off, sim_tracker_mprotect, sim_tracker_userfaultfd;
@@ -83,7 +90,10 @@ struct sim_machine {
     uint64_t host_ns; /* the host's time line */
     backend_measure totals, traced_from;
     bool tracing;
+    bool tells_stores; /* the tracker can notice stores alone; it says so when it starts */
     uint64_t unsynchronised;
+    uintptr_t hasty[SIM_HASTY]; /* addresses of the earliest of them that nobody has taken: a ring */
+    size_t hasty_first, hasty_count;
     uint64_t pending; /* operations queued on all streams */
     backend_stream *streams;
 };
@@ -115,14 +125,21 @@ static inline size_t sim_span_bytes(const struct sim_span *span) {
     return span->count * FERRY_PAGE_BYTES;
 }
 
+static inline size_t sim_region_page(const struct sim_region *region, uintptr_t address) {
+    return (address - atomic_load(&region->base)) / FERRY_PAGE_BYTES;
+}
+
 static inline ferry_place sim_page_place(const struct sim_page *page) {
     return (ferry_place)page->code + FERRY_PLACE_NOWHERE;
 }
 
 /* sim_pages.c: with the lock held */
 void sim_page_put(struct sim_region *region, size_t page, ferry_place to);
-bool sim_span_guard(const struct sim_span *span);
-/* Lets the host touch the span's pages that are not on a device and that nothing queued will overwrite. */
+bool sim_span_guard(const struct sim_span *span); /* all touches are noticed */
+/* Stores are noticed, where they can be. */
+void sim_span_guard_stores(const struct sim_span *span);
+/* Lets the host do what needs no notice any more: touch pages that are not on a device and that nothing queued uses,
+ * load from those that nothing queued will overwrite. */
 void sim_span_unguard(const struct sim_span *span);
 void sim_span_move(const struct sim_span *span, const backend_move *move, struct sim_work *work);
 void sim_span_pend(const struct sim_span *span);
@@ -136,7 +153,7 @@ void sim_evict(const struct sim_region *region, size_t block, int device, uint64
 void sim_kernel_touch(const struct sim_span *span, const backend_touch *touch, int device, struct sim_work *work);
 void sim_launch_all(int device,
                     struct sim_work *work); /* without concurrent access: every populated page goes to the device */
-void sim_host_touch(struct sim_region *region, size_t page);
+void sim_host_touch(struct sim_region *region, uintptr_t address); /* one that was noticed */
 
 /* sim_count.c */
 void sim_count_move(const struct sim_work *work);

@@ -16,23 +16,25 @@ void sim_page_put(struct sim_region *region, size_t page, ferry_place to) {
     entry->code = (uint8_t)(to - FERRY_PLACE_NOWHERE);
 }
 
-static void mark(const struct sim_span *span, bool guarded) {
+static void mark(const struct sim_span *span, enum sim_guard guard) {
     for (size_t i = span->first; i < span->first + span->count; i++)
-        span->region->pages[i].guarded = guarded;
+        span->region->pages[i].guard = (uint8_t)guard;
 }
 
-static bool may_open(const struct sim_page *page) {
-    return page->guarded && page->pending == 0 && sim_page_place(page) < 0;
+static enum sim_guard needed(const struct sim_page *page) {
+    if (page->writers || sim_page_place(page) >= 0)
+        return SIM_TOUCHES;
+    return page->readers && sim.tells_stores ? SIM_STORES : SIM_NOTHING;
 }
 
 /* When the system refuses to divide its mappings further, the whole region is opened: touches are then missed, never
  * served wrongly. */
 static void open_run(const struct sim_span *run) {
-    mark(run, false);
+    mark(run, SIM_NOTHING);
     if (sim.config.tracker->give(run))
         return;
-    struct sim_span whole = {run->region, 0, atomic_load(&run->region->bytes) / FERRY_PAGE_BYTES};
-    mark(&whole, false);
+    struct sim_span whole = {run->region, 0, atomic_load(&run->region->bytes) / FERRY_PAGE_BYTES, false};
+    mark(&whole, SIM_NOTHING);
     sim.config.tracker->give(&whole);
 }
 
@@ -41,31 +43,56 @@ bool sim_span_guard(const struct sim_span *span) {
         open_run(span);
         return false;
     }
-    mark(span, true);
+    mark(span, SIM_TOUCHES);
     return true;
+}
+
+static void guard_run_stores(const struct sim_span *run) {
+    if (sim.config.tracker->take_stores(run))
+        mark(run, SIM_STORES);
+    else
+        open_run(run);
+}
+
+void sim_span_guard_stores(const struct sim_span *span) {
+    const struct sim_page *pages = span->region->pages;
+    size_t end = sim.tells_stores ? span->first + span->count : span->first;
+    for (size_t i = span->first; i < end;) {
+        size_t run = i;
+        while (run < end && pages[run].guard == SIM_NOTHING)
+            run++;
+        if (run > i)
+            guard_run_stores(&(struct sim_span){span->region, i, run - i, false});
+        i = run > i ? run : i + 1;
+    }
 }
 
 void sim_span_unguard(const struct sim_span *span) {
     const struct sim_page *pages = span->region->pages;
     size_t end = span->first + span->count;
     for (size_t i = span->first; i < end;) {
+        enum sim_guard guard = needed(&pages[i]);
         size_t run = i;
-        while (run < end && may_open(&pages[run]))
+        while (run < end && pages[run].guard > guard && needed(&pages[run]) == guard)
             run++;
-        if (run > i)
-            open_run(&(struct sim_span){span->region, i, run - i});
+        struct sim_span lowered = {span->region, i, run - i, false};
+        if (lowered.count)
+            guard == SIM_STORES ? guard_run_stores(&lowered) : open_run(&lowered);
         i = run > i ? run : i + 1;
     }
 }
 
-void sim_span_pend(const struct sim_span *span) {
+static void count_use(const struct sim_span *span, uint32_t change) {
     for (size_t i = span->first; i < span->first + span->count; i++)
-        span->region->pages[i].pending++;
+        *(span->only_read ? &span->region->pages[i].readers : &span->region->pages[i].writers) += change;
+}
+
+void sim_span_pend(const struct sim_span *span) {
+    count_use(span, 1);
 }
 
 void sim_span_unpend(const struct sim_span *span) {
-    for (size_t i = span->first; i < span->first + span->count; i++)
-        span->region->pages[i].pending--;
+    count_use(span, UINT32_MAX); /* one less */
     sim_span_unguard(span);
 }
 

@@ -33,7 +33,7 @@ struct sim_operation {
     void **args;
     struct sim_record *record;
     size_t span_count;
-    struct sim_span *spans; /* each counts in its pages' `pending` */
+    struct sim_span *spans; /* each counts in its pages' `writers`, or `readers` */
     _Alignas(max_align_t) unsigned char extra[];
 };
 

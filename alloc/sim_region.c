@@ -186,7 +186,7 @@ ferry_status sim_span_find(const void *address, size_t bytes, struct sim_span *o
         return ferry_error(FERRY_INVALID_ARGUMENT, "%zu bytes at %p do not lie in one region", bytes, address);
     size_t first = offset / FERRY_PAGE_BYTES;
     size_t end = (offset + bytes + FERRY_PAGE_BYTES - 1) / FERRY_PAGE_BYTES;
-    *out = (struct sim_span){region, first, end - first};
+    *out = (struct sim_span){region, first, end - first, false};
     return FERRY_OK;
 }
 

@@ -53,7 +53,7 @@ static bool serve(const void *address) {
     sim_lock(&saved);
     struct sim_region *region = sim_region_find(address);
     if (region)
-        sim_host_touch(region, ((uintptr_t)address - atomic_load(&region->base)) / FERRY_PAGE_BYTES);
+        sim_host_touch(region, (uintptr_t)address);
     sim_unlock(&saved);
     return region != NULL;
 }
@@ -70,6 +70,7 @@ static ferry_status start(void) {
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
     sigfillset(&action.sa_mask);
     owner = getpid();
+    sim.tells_stores = true;
     if (sigaction(SIGSEGV, &action, &previous) != 0)
         return ferry_error(FERRY_BACKEND, "no handler for SIGSEGV: %s", strerror(errno));
     return FERRY_OK;
@@ -84,11 +85,15 @@ static bool take(const struct sim_span *span) {
     return mprotect(sim_span_primary(span), sim_span_bytes(span), PROT_NONE) == 0;
 }
 
+static bool take_stores(const struct sim_span *span) {
+    return mprotect(sim_span_primary(span), sim_span_bytes(span), PROT_READ) == 0;
+}
+
 static bool give(const struct sim_span *span) {
     return mprotect(sim_span_primary(span), sim_span_bytes(span), PROT_READ | PROT_WRITE) == 0;
 }
 
-const struct sim_tracker sim_tracker_mprotect = {"mprotect", start, adopt, take, give};
+const struct sim_tracker sim_tracker_mprotect = {"mprotect", start, adopt, take, take_stores, give};
 
 static ferry_status start_nothing(void) {
     return FERRY_OK;
@@ -99,4 +104,4 @@ static bool nothing(const struct sim_span *span) {
     return true;
 }
 
-const struct sim_tracker sim_tracker_off = {"off", start_nothing, adopt, nothing, nothing};
+const struct sim_tracker sim_tracker_off = {"off", start_nothing, adopt, nothing, nothing, nothing};

@@ -1,7 +1,8 @@
 /*
  * Notices the host's touches by emptying its page table entries and serving the minor faults that follow. Pages that
- * the memory file has no contents for fault past us, so whatever is guarded is given some. System calls that touch
- * guarded pages are served too.
+ * the memory file has no contents for fault past us, so whatever is guarded is given some. Stores alone are noticed by
+ * protecting entries from them, which shared memory allows since Linux 6.4. System calls that touch guarded pages are
+ * served too.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,6 +17,10 @@
 
 #include "sim_machine.h"
 
+/* Of Linux 6.4; older headers lack them. */
+#define FEATURE_WP_UNPOPULATED ((uint64_t)1 << 13)
+#define CONTINUE_MODE_WP ((uint64_t)1 << 1)
+
 static int queue = -1;
 
 static uint64_t address_of(const struct sim_span *span) {
@@ -24,11 +29,11 @@ static uint64_t address_of(const struct sim_span *span) {
 
 /* Maps what of the span is not mapped yet. A fault's page is in it, so the wake at the end is for whoever waits on one
  * that was. */
-static void map_span(struct sim_span span) {
+static void map_span(struct sim_span span, uint64_t mode) {
     uint64_t at = address_of(&span), end = at + sim_span_bytes(&span);
     struct uffdio_range all = {at, end - at};
     while (at < end) {
-        struct uffdio_continue request = {.range = {at, end - at}};
+        struct uffdio_continue request = {.range = {at, end - at}, .mode = mode};
         if (ioctl(queue, UFFDIO_CONTINUE, &request) == 0)
             break;
         if (request.mapped > 0)
@@ -41,23 +46,50 @@ static void map_span(struct sim_span span) {
     ioctl(queue, UFFDIO_WAKE, &all);
 }
 
-/* From the page on, as far as the block goes and nothing is guarded. */
-static struct sim_span open_pages(struct sim_region *region, size_t page) {
-    size_t end = (page / SIM_BLOCK_PAGES + 1) * SIM_BLOCK_PAGES, next = page + 1;
-    while (next < end && !region->pages[next].guarded)
-        next++;
-    return (struct sim_span){region, page, next - page};
+static bool protect(const struct sim_span *span, uint64_t mode) {
+    struct uffdio_writeprotect request = {.range = {address_of(span), sim_span_bytes(span)}, .mode = mode};
+    while (ioctl(queue, UFFDIO_WRITEPROTECT, &request) != 0)
+        if (errno != EAGAIN)
+            return false;
+    return true;
 }
 
-static void serve(uint64_t address) {
+/* From the page on, as far as the block goes and pages are guarded alike. */
+static struct sim_span equal_pages(struct sim_region *region, size_t page) {
+    size_t end = (page / SIM_BLOCK_PAGES + 1) * SIM_BLOCK_PAGES, next = page + 1;
+    while (next < end && region->pages[next].guard == region->pages[page].guard)
+        next++;
+    return (struct sim_span){region, page, next - page, false};
+}
+
+/* Of a page whose entry is missing, which is no news where only stores are noticed. */
+static void serve_missing(struct sim_region *region, uintptr_t address) {
+    size_t page = sim_region_page(region, address);
+    if (region->pages[page].guard == SIM_TOUCHES)
+        sim_host_touch(region, address);
+    map_span(equal_pages(region, page), region->pages[page].guard == SIM_STORES ? CONTINUE_MODE_WP : 0);
+}
+
+/* Of a page that is protected. Opening it lets the store pass; if somebody else has taken the page meanwhile, it faults
+ * again. */
+static void serve_store(struct sim_region *region, uintptr_t address) {
+    struct sim_span page = {region, sim_region_page(region, address), 1, false};
+    struct uffdio_range range = {address_of(&page), FERRY_PAGE_BYTES};
+    sim_host_touch(region, address);
+    if (region->pages[page.first].guard == SIM_NOTHING)
+        protect(&page, 0);
+    ioctl(queue, UFFDIO_WAKE, &range);
+}
+
+static void serve(const struct uffd_msg *message) {
+    uintptr_t address = (uintptr_t)message->arg.pagefault.address;
     sigset_t saved;
     sim_lock(&saved);
-    struct sim_region *region = sim_region_find((const void *)(uintptr_t)address);
-    if (region) {
-        size_t page = (size_t)(address - atomic_load(&region->base)) / FERRY_PAGE_BYTES;
-        sim_host_touch(region, page);
-        map_span(open_pages(region, page));
-    }
+    struct sim_region *region = sim_region_find((const void *)address);
+    if (region && message->arg.pagefault.flags & UFFD_PAGEFAULT_FLAG_WP)
+        serve_store(region, address);
+    else if (region)
+        serve_missing(region, address);
     sim_unlock(&saved);
 }
 
@@ -66,7 +98,7 @@ static void *serve_faults(void *unused) {
     ssize_t got;
     while ((got = read(queue, &message, sizeof message)) > 0 || errno == EINTR || errno == EAGAIN)
         if (got == (ssize_t)sizeof message && message.event == UFFD_EVENT_PAGEFAULT)
-            serve(message.arg.pagefault.address & ~(uint64_t)(FERRY_PAGE_BYTES - 1));
+            serve(&message);
     return unused;
 }
 
@@ -87,12 +119,24 @@ static int start_thread(void) {
     return error;
 }
 
+static bool ask_for(uint64_t features) {
+    struct uffdio_api api = {.api = UFFD_API, .features = features};
+    return ioctl(queue, UFFDIO_API, &api) == 0;
+}
+
+/* Exact addresses make better reports. */
+static bool agree_on_features(void) {
+    const uint64_t least = UFFD_FEATURE_MINOR_SHMEM;
+    sim.tells_stores =
+        ask_for(least | UFFD_FEATURE_EXACT_ADDRESS | UFFD_FEATURE_WP_HUGETLBFS_SHMEM | FEATURE_WP_UNPOPULATED);
+    return sim.tells_stores || ask_for(least);
+}
+
 static ferry_status start(void) {
     queue = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
     if (queue < 0)
         return ferry_error(FERRY_UNSUPPORTED, "userfaultfd is not permitted: %s", strerror(errno));
-    struct uffdio_api api = {.api = UFFD_API, .features = UFFD_FEATURE_MINOR_SHMEM};
-    int error = ioctl(queue, UFFDIO_API, &api) == 0 ? start_thread() : errno;
+    int error = agree_on_features() ? start_thread() : errno;
     if (!error)
         return FERRY_OK;
     close(queue);
@@ -103,6 +147,8 @@ static ferry_status start(void) {
 static ferry_status adopt(const struct sim_region *region) {
     struct uffdio_register request = {.range = {atomic_load(&region->base), atomic_load(&region->bytes)},
                                       .mode = UFFDIO_REGISTER_MODE_MINOR};
+    if (sim.tells_stores)
+        request.mode |= UFFDIO_REGISTER_MODE_WP;
     if (ioctl(queue, UFFDIO_REGISTER, &request) != 0)
         return ferry_error(FERRY_BACKEND, "userfaultfd does not take a region: %s", strerror(errno));
     return FERRY_OK;
@@ -116,10 +162,15 @@ static bool take(const struct sim_span *span) {
     return madvise(sim_span_primary(span), (size_t)bytes, MADV_DONTNEED) == 0;
 }
 
-/* The next touch faults, finds the page unguarded, and maps it. */
+static bool take_stores(const struct sim_span *span) {
+    return protect(span, UFFDIO_WRITEPROTECT_MODE_WP);
+}
+
+/* Where the entry is missing, the next touch faults, finds the page unguarded, and maps it. */
 static bool give(const struct sim_span *span) {
-    (void)span;
+    if (sim.tells_stores)
+        protect(span, 0);
     return true;
 }
 
-const struct sim_tracker sim_tracker_userfaultfd = {"userfaultfd", start, adopt, take, give};
+const struct sim_tracker sim_tracker_userfaultfd = {"userfaultfd", start, adopt, take, take_stores, give};
