@@ -56,7 +56,8 @@ static void place_moves(const backend_move *moves, size_t n, const struct sim_sp
 /* A call that prefetches home returns when the pages are mapped. */
 static void time_move(const struct sim_work *work, ferry_place to, backend_stream *stream) {
     sim.host_ns += sim_us_ns(sim.config.link->call_us);
-    sim_stream_extend(stream, sim_link_move_ns(sim.config.link, work));
+    struct sim_cost cost = sim_link_move_cost(sim.config.link, work);
+    sim_stream_extend(stream, &cost);
     if (to == FERRY_PLACE_HOST)
         sim_host_reach(stream->line_ns);
 }
@@ -161,7 +162,8 @@ static void account_kernel(struct sim_work *work, backend_stream *stream) {
     if (!sim.config.concurrent)
         work->gpu_faults = 0;
     sim_count_kernel(work);
-    sim_stream_extend(stream, sim_link_kernel_ns(sim.config.link, work));
+    struct sim_cost cost = sim_link_kernel_cost(sim.config.link, work);
+    sim_stream_extend(stream, &cost);
 }
 
 static bool touch_and_push(const backend_touch *touches, size_t n, struct sim_operation *operation,
@@ -246,7 +248,7 @@ ferry_status sim_kernel_launch(backend_kernel *kernel, const ferry_grid *grid, v
     if (!sim.config.concurrent)
         sim_launch_all(stream->device, &work);
     account_kernel(&work, stream);
-    sim_stream_extend(stream, sim_us_ns(sim.config.link->kernel_us));
+    sim_stream_extend(stream, &(struct sim_cost){.ns = sim_us_ns(sim.config.link->kernel_us)});
     sim_queue_push(stream, operation);
     sim_unlock(&saved);
     return FERRY_OK;

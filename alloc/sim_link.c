@@ -180,10 +180,10 @@ static double fill_ns(const struct sim_link *link, const struct sim_work *work) 
     return per_gib(work->filled_device, link->fill_device_ms) + per_gib(work->filled_host, link->fill_host_ms);
 }
 
-uint64_t sim_link_move_ns(const struct sim_link *link, const struct sim_work *work) {
-    double ns = at_rate(work->to_device, link->prefetch_to_device) +
-                at_rate(work->to_host + work->evicted, link->prefetch_to_host) +
-                at_rate(work->between, link->between_devices);
+struct sim_cost sim_link_move_cost(const struct sim_link *link, const struct sim_work *work) {
+    double to_device = at_rate(work->to_device, link->prefetch_to_device);
+    double to_host = at_rate(work->to_host + work->evicted, link->prefetch_to_host);
+    double ns = to_device + to_host + at_rate(work->between, link->between_devices);
     if (work->to_device || work->between)
         ns += link->start_to_device_us * 1e3;
     if (work->to_host || work->evicted)
@@ -191,7 +191,7 @@ uint64_t sim_link_move_ns(const struct sim_link *link, const struct sim_work *wo
     ns += fill_ns(link, work) + per_gib(work->settled, link->settled_ms);
     ns += per_gib(work->discarded_to_device, link->discard_to_device_ms);
     ns += per_gib(work->discarded_to_host, link->discard_to_host_ms);
-    return whole(ns);
+    return (struct sim_cost){whole(ns), whole(to_device), whole(to_host)};
 }
 
 /* Both directions at once are limited by each direction and by their sum. */
@@ -202,16 +202,21 @@ static double remote_ns(const struct sim_link *link, uint64_t read, uint64_t wri
 
 /* Faults, and pages that have to be made first, stop the kernel; otherwise the slowest of its paths to memory decides.
  */
-uint64_t sim_link_kernel_ns(const struct sim_link *link, const struct sim_work *work) {
-    double ns =
-        larger(remote_ns(link, work->remote_read, work->remote_write), at_rate(work->local, link->device_memory));
+struct sim_cost sim_link_kernel_cost(const struct sim_link *link, const struct sim_work *work) {
+    double remote = remote_ns(link, work->remote_read, work->remote_write);
+    double faulted = at_rate(work->faulted_to_device, link->fault_to_device);
+    double evicted = at_rate(work->evicted, link->prefetch_to_host);
+    double ns = larger(remote, at_rate(work->local, link->device_memory));
     ns = larger(ns, at_rate(work->peer, link->between_devices));
-    if (work->remote_read || work->remote_write)
+    if (remote > 0)
         ns += link->remote_us * 1e3;
-    ns += fill_ns(link, work) + (double)work->gpu_faults * link->gpu_fault_us * 1e3 +
-          at_rate(work->faulted_to_device, link->fault_to_device);
-    ns += at_rate(work->faulted_between, link->between_devices) + at_rate(work->evicted, link->prefetch_to_host);
-    return whole(ns);
+    ns += fill_ns(link, work) + (double)work->gpu_faults * link->gpu_fault_us * 1e3 + faulted + evicted;
+    ns += at_rate(work->faulted_between, link->between_devices);
+    return (struct sim_cost){
+        .ns = whole(ns),
+        .to_device_ns = whole((work->remote_read ? remote : 0) + faulted),
+        .to_host_ns = whole((work->remote_write ? remote : 0) + evicted),
+    };
 }
 
 uint64_t sim_link_cpu_fault_ns(const struct sim_link *link, uint64_t bytes) {

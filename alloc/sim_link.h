@@ -53,9 +53,13 @@ const struct sim_link *sim_link_default(bool concurrent);
 /* Writes the rows' names, separated by ", ". */
 void sim_link_names(char *text, size_t bytes);
 
-/* Nanoseconds on the stream's line. */
-uint64_t sim_link_move_ns(const struct sim_link *link, const struct sim_work *work);
-uint64_t sim_link_kernel_ns(const struct sim_link *link, const struct sim_work *work);
+/* Nanoseconds on the stream's line, the last of which, so many, the link is busy in a direction. */
+struct sim_cost {
+    uint64_t ns, to_device_ns, to_host_ns;
+};
+
+struct sim_cost sim_link_move_cost(const struct sim_link *link, const struct sim_work *work);
+struct sim_cost sim_link_kernel_cost(const struct sim_link *link, const struct sim_work *work);
 /* The same arithmetic as rates: what one call of a kind costs, on both lines, per byte and beside. */
 ferry_link_costs sim_link_costs(const struct sim_link *link);
 /* Nanoseconds on the host's line for one fault that brings `bytes` home. */

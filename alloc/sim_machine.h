@@ -80,6 +80,11 @@ struct sim_config {
 
 #define SIM_POISON 0xdb
 
+/* Until when on the virtual clock a device's link is taken, each way. */
+struct sim_busy {
+    uint64_t to_device_ns, to_host_ns;
+};
+
 struct sim_machine {
     atomic_bool open;
     struct sim_config config;
@@ -88,6 +93,7 @@ struct sim_machine {
     uint64_t resident_pages[SIM_DEVICES];
     uint64_t tick;    /* one more per call that moves pages */
     uint64_t host_ns; /* the host's time line */
+    struct sim_busy busy[SIM_DEVICES];
     backend_measure totals, traced_from;
     bool tracing;
     bool tells_stores; /* the tracker can notice stores alone; it says so when it starts */

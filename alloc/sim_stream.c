@@ -14,9 +14,25 @@ void sim_host_reach(uint64_t ns) {
         sim.host_ns = ns;
 }
 
-void sim_stream_extend(backend_stream *stream, uint64_t ns) {
-    uint64_t start = stream->line_ns > sim.host_ns ? stream->line_ns : sim.host_ns;
-    stream->line_ns = start + ns;
+static uint64_t later(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+/* Occupies one direction of a link, which is busy until then, at the end of work that ends at `end` or later. */
+static uint64_t occupy(const uint64_t *busy_ns, uint64_t end, uint64_t link_ns) {
+    return link_ns ? later(end, *busy_ns + link_ns) : end;
+}
+
+void sim_stream_extend(backend_stream *stream, const struct sim_cost *cost) {
+    struct sim_busy *busy = &sim.busy[stream->device];
+    uint64_t end = later(stream->line_ns, sim.host_ns) + cost->ns;
+    end = occupy(&busy->to_device_ns, end, cost->to_device_ns);
+    end = occupy(&busy->to_host_ns, end, cost->to_host_ns);
+    if (cost->to_device_ns)
+        busy->to_device_ns = end;
+    if (cost->to_host_ns)
+        busy->to_host_ns = end;
+    stream->line_ns = end;
 }
 
 ferry_status sim_stream_create(int device, backend_stream **out) {
@@ -123,7 +139,7 @@ ferry_status sim_event_record(backend_event *event, backend_stream *stream) {
     operation->record = record;
     sigset_t saved;
     sim_lock(&saved);
-    sim_stream_extend(stream, 0);
+    sim_stream_extend(stream, &(struct sim_cost){0});
     *record = (struct sim_record){.references = 2, .time_ns = stream->line_ns, .stream = stream};
     struct sim_record *former = event->record;
     event->record = record;

@@ -28,8 +28,9 @@ ferry_status sim_kernel_launch(backend_kernel *kernel, const ferry_grid *grid, v
 
 ferry_status sim_device_check(int device);
 
-/* With the lock held: work of so many nanoseconds on the stream's line, begun no sooner than now on the host's. */
-void sim_stream_extend(backend_stream *stream, uint64_t ns);
+/* With the lock held: work on the stream's line, begun no sooner than now on the host's. The device's link serves one
+ * piece of work after another in each direction, in the order of issue. */
+void sim_stream_extend(backend_stream *stream, const struct sim_cost *cost);
 /* With the lock held: the host has waited until then. */
 void sim_host_reach(uint64_t ns);
 

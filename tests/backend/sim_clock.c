@@ -62,6 +62,40 @@ static void the_host_goes_on_while_a_stream_works(void) {
     CHECK_UINT(elapsed(), 400);
 }
 
+/* Each direction of a link serves one stream after another; the directions, and the links of two devices, are apart. */
+static void streams_share_the_link(void) {
+    uint32_t *x = machine_reserve(4 * BLOCK, true);
+    backend_stream *first = machine_stream(0), *second = machine_stream(0), *elsewhere = machine_stream(1);
+    fill(x, 4 * BLOCK / 4, 0);
+    CHECK_OK(machine_move(x + 3 * BLOCK / 4, BLOCK, 1, BACKEND_DISCARD_PREFETCH, elsewhere));
+    CHECK_OK(machine->stream_sync(elsewhere));
+    elapsed();
+    touch(x, BLOCK, FERRY_READ, first);              /* 2097152 / 51 */
+    touch(x + BLOCK / 4, BLOCK, FERRY_READ, second); /* the same after it; what is not the link's overlaps */
+    touch(x + 2 * BLOCK / 4, BLOCK, FERRY_READ, elsewhere);
+    CHECK_OK(machine->stream_sync(first));
+    CHECK_UINT(elapsed(), 2900 + 41121);
+    CHECK_OK(machine->stream_sync(elsewhere));
+    CHECK_UINT(elapsed(), 0);
+    CHECK_OK(machine->stream_sync(second));
+    CHECK_UINT(elapsed(), 41121);
+
+    touch(x, BLOCK, FERRY_READ, first);
+    touch(x + BLOCK / 4, BLOCK, FERRY_WRITE, second); /* 2097152 / 53 the other way, meanwhile */
+    CHECK_OK(machine->stream_sync(first));
+    CHECK_UINT(elapsed(), 2900 + 41121);
+    CHECK_OK(machine->stream_sync(second));
+    CHECK_UINT(elapsed(), 0);
+
+    touch(x, BLOCK, FERRY_READWRITE, first); /* 4194304 / 84 */
+    touch(x + BLOCK / 4, BLOCK, FERRY_WRITE, second);
+    CHECK_OK(machine->stream_sync(second));
+    CHECK_UINT(elapsed(), 2900 + 49932 + 39569);
+    touch(x, BLOCK, FERRY_READ, first); /* the link has been idle: as the first time */
+    CHECK_OK(machine->stream_sync(first));
+    CHECK_UINT(elapsed(), 2900 + 41121);
+}
+
 static void streams_work_side_by_side(void) {
     uint32_t *x = machine_reserve(2 * BLOCK, true), *y = x + BLOCK / 4;
     backend_stream *first = machine_stream(0), *second = machine_stream(0), *third = machine_stream(0);
@@ -69,12 +103,12 @@ static void streams_work_side_by_side(void) {
     fill(x, 2 * BLOCK / 4, 0);
     elapsed();
     CHECK_OK(machine_move(x, BLOCK, 0, BACKEND_PREFETCH, first));  /* ends at 3.7 + 41.943 + 35 = 80.643 µs */
-    CHECK_OK(machine_move(y, BLOCK, 0, BACKEND_PREFETCH, second)); /* and 3.7 later */
+    CHECK_OK(machine_move(y, BLOCK, 0, BACKEND_PREFETCH, second)); /* starts meanwhile, and crosses after it */
     CHECK_OK(machine->event_record(event, second));
     CHECK_OK(machine->stream_sync(first));
     CHECK_UINT(elapsed(), 80643);
     CHECK_OK(machine->event_sync(event));
-    CHECK_UINT(elapsed(), 3700);
+    CHECK_UINT(elapsed(), 41943);
     machine_add(x, x, 1, BLOCK / 4, first); /* 3.5 on the host; 5.5 + 4194304 / 3400 on the stream */
     CHECK_OK(machine->event_record(event, first));
     CHECK_OK(machine->stream_wait(third, event));
@@ -116,6 +150,7 @@ int main(void) {
     STORY(parts_are_gone_over_side_by_side, "");
     STORY(making_pages_takes_time, "");
     STORY(the_host_goes_on_while_a_stream_works, "");
+    STORY(streams_share_the_link, "FERRY_SIM_DEVICES=2");
     STORY(streams_work_side_by_side, "");
     STORY(faults_take_time, "");
     STORY(other_rows_say_otherwise, "FERRY_SIM_LINK=no-concurrent");

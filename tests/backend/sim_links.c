@@ -9,23 +9,32 @@ static void rows_add_up(void) {
     REQUIRE(link != NULL);
     CHECK(sim_link_default(true) == link);
     struct sim_work up = {.to_device = GIB}, down = {.to_host = GIB}, none = {0};
-    CHECK_UINT(sim_link_move_ns(link, &up), 21474836 + 35000);   /* 1073741824 / 50 */
-    CHECK_UINT(sim_link_move_ns(link, &down), 67108864 + 65000); /* 1073741824 / 16 */
-    CHECK_UINT(sim_link_move_ns(link, &none), 0);
+    CHECK_UINT(sim_link_move_cost(link, &up).ns, 21474836 + 35000);   /* 1073741824 / 50 */
+    CHECK_UINT(sim_link_move_cost(link, &down).ns, 67108864 + 65000); /* 1073741824 / 16 */
+    CHECK_UINT(sim_link_move_cost(link, &none).ns, 0);
     struct sim_work lost = {.discarded_to_device = GIB / 2, .settled = GIB}, fresh = {.filled_device = GIB};
-    CHECK_UINT(sim_link_move_ns(link, &lost), 3500000 + 1205000);
-    CHECK_UINT(sim_link_move_ns(link, &fresh), 5100000);
+    CHECK_UINT(sim_link_move_cost(link, &lost).ns, 3500000 + 1205000);
+    CHECK_UINT(sim_link_move_cost(link, &fresh).ns, 5100000);
     struct sim_work made = {.filled_host = GIB / 4};
-    CHECK_UINT(sim_link_move_ns(link, &made), 100000000);
-    CHECK_UINT(sim_link_kernel_ns(link, &made), 100000000);
+    CHECK_UINT(sim_link_move_cost(link, &made).ns, 100000000);
+    CHECK_UINT(sim_link_kernel_cost(link, &made).ns, 100000000);
 
     struct sim_work both = {.remote_read = GIB, .remote_write = GIB}, read = {.remote_read = GIB};
-    CHECK_UINT(sim_link_kernel_ns(link, &both), 25565282 + 2900); /* 2147483648 / 84 */
-    CHECK_UINT(sim_link_kernel_ns(link, &read), 21053761 + 2900); /* 1073741824 / 51 */
+    CHECK_UINT(sim_link_kernel_cost(link, &both).ns, 25565282 + 2900); /* 2147483648 / 84 */
+    CHECK_UINT(sim_link_kernel_cost(link, &read).ns, 21053761 + 2900); /* 1073741824 / 51 */
     struct sim_work local = {.local = 2 * GIB}, faults = {.gpu_faults = 512, .faulted_to_device = GIB};
-    CHECK_UINT(sim_link_kernel_ns(link, &local), 631613); /* 2147483648 / 3400: the measured 0.6 ms */
-    CHECK_UINT(sim_link_kernel_ns(link, &faults),
+    CHECK_UINT(sim_link_kernel_cost(link, &local).ns, 631613); /* 2147483648 / 3400: the measured 0.6 ms */
+    CHECK_UINT(sim_link_kernel_cost(link, &faults).ns,
                76800000 + 115456110); /* 512 × 150 µs, 1073741824 / 9.3: the measured 192 ms */
+    struct sim_cost cost = sim_link_kernel_cost(link, &both);
+    CHECK_UINT(cost.to_device_ns, 25565282);
+    CHECK_UINT(cost.to_host_ns, 25565282);
+    cost = sim_link_kernel_cost(link, &read);
+    CHECK_UINT(cost.to_device_ns, 21053761);
+    CHECK_UINT(cost.to_host_ns, 0);
+    cost = sim_link_move_cost(link, &down);
+    CHECK_UINT(cost.to_device_ns, 0);
+    CHECK_UINT(cost.to_host_ns, 67108864);
     CHECK_UINT(sim_link_cpu_fault_ns(link, 65536), 5000 + 4369); /* × 16384: 153.5 ms, measured 152 */
 }
 
@@ -34,10 +43,10 @@ static void kernels_from_afar_cost_what_was_measured(void) {
     const struct sim_link *link = sim_link_find("h200-pcie5");
     struct sim_work both = {.remote_read = GIB, .remote_write = GIB}, read = {.remote_read = GIB},
                     write = {.remote_write = GIB}, small = {.remote_read = 4096, .remote_write = 4096};
-    CHECK_CLOSE((double)sim_link_kernel_ns(link, &both) / 1e6, 25.5, 0.01);
-    CHECK_CLOSE((double)sim_link_kernel_ns(link, &read) / 1e6, 20.9, 0.01);
-    CHECK_CLOSE((double)sim_link_kernel_ns(link, &write) / 1e6, 20.4, 0.01);
-    CHECK_CLOSE((double)sim_link_kernel_ns(link, &small) / 1e3 + link->launch_us + link->kernel_us, 12.0, 0.01);
+    CHECK_CLOSE((double)sim_link_kernel_cost(link, &both).ns / 1e6, 25.5, 0.01);
+    CHECK_CLOSE((double)sim_link_kernel_cost(link, &read).ns / 1e6, 20.9, 0.01);
+    CHECK_CLOSE((double)sim_link_kernel_cost(link, &write).ns / 1e6, 20.4, 0.01);
+    CHECK_CLOSE((double)sim_link_kernel_cost(link, &small).ns / 1e3 + link->launch_us + link->kernel_us, 12.0, 0.01);
 }
 
 #define CHAIN (13 * BLOCK) /* bytes of each array */
