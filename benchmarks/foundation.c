@@ -82,6 +82,8 @@ int main(int argc, char **argv) {
     struct report report;
     ferry_device_info device;
     char cuda[32];
+    if (argc == 2 && strcmp(argv[1], MALLOC_PAIRS_OPTION) == 0)
+        return malloc_pairs_main();
     if (!read_arguments(argc, argv, &arguments)) {
         fprintf(stderr, "usage: %s [--size BYTES, at most 1G] [--runs N] [--json FILE] [--check]\n", argv[0]);
         return 2;

@@ -22,7 +22,10 @@ bool measure_crossings(struct report *report, const struct settings *settings);
 /* How fast a prefetch is beside a pinned copy, and what acquiring, completing and launching cost. */
 bool measure_speed(struct report *report, const struct settings *settings);
 
-/* An allocation and its free, beside those of a bare jemalloc arena. */
+/* An allocation and its free, beside those of a bare jemalloc arena: by processes of this program that are started with
+ * the option below alone, and then do nothing but malloc_pairs_main. */
+#define MALLOC_PAIRS_OPTION "--malloc-pairs"
 bool measure_malloc_pairs(struct report *report, const struct settings *settings);
+int malloc_pairs_main(void);
 
 #endif
