@@ -35,6 +35,19 @@ static ferry_status with_movement(struct launches *launches) {
     return status;
 }
 
+static ferry_status movement_alone(struct launches *launches) {
+    ferry_operand operands[OPERANDS];
+    ferry_status status = FERRY_OK;
+    for (int i = 0; i < OPERANDS; i++)
+        operands[i] = launches->args[i].operand;
+    for (int i = 0; i < BATCH && !status; i++) {
+        status = ferry_acquire(operands, OPERANDS, NULL);
+        if (!status)
+            status = ferry_complete(operands, OPERANDS, NULL);
+    }
+    return status;
+}
+
 static ferry_status alone(struct launches *launches) {
     ferry_status status = FERRY_OK;
     for (int i = 0; i < BATCH && !status; i++)
@@ -47,11 +60,12 @@ static ferry_status bare(struct launches *launches) {
     return pinned_launch(BATCH, false) ? FERRY_OK : ferry_error(FERRY_BACKEND, "a bare launch failed");
 }
 
-enum { MOVING, ALONE, BARE, KINDS };
+enum { MOVING, MOVEMENT, ALONE, BARE, KINDS };
 static const struct {
     const char *name;
     batch_function launch;
-} kinds[KINDS] = {{"with movement", with_movement}, {"alone", alone}, {"bare CUDA", bare}};
+} kinds[KINDS] = {
+    {"with movement", with_movement}, {"movement alone", movement_alone}, {"alone", alone}, {"bare CUDA", bare}};
 
 /* Seconds for one launch. */
 static ferry_status time_batch(struct launches *launches, int kind, struct samples *samples) {
@@ -130,7 +144,7 @@ ferry_status placement_launches(struct placement *placement) {
     if (!status)
         status = measure_overhead(placement, &launches, has_bare ? KINDS : BARE);
     for (int kind = 0; kind < (has_bare ? KINDS : BARE) && !status; kind++)
-        status = measure_growth(placement, &launches, kind, &ratios[kind]);
+        status = kind == MOVEMENT ? FERRY_OK : measure_growth(placement, &launches, kind, &ratios[kind]);
     if (!status && !placement->modelled) {
         double grown = ratios[MOVING] / ratios[has_bare ? BARE : ALONE];
         report_check(placement->report, ratios[MOVING] <= GROWTH || grown <= GROWTH,

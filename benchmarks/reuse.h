@@ -100,7 +100,7 @@ struct reuse_outcome {
     double first, learning;      /* seconds of the two unmeasured epochs */
     struct samples samples;      /* of the measured ones */
     uint64_t to_device, to_host; /* bytes that crossed in those, by the library's account */
-    char explanation[256];
+    char explanation[1024];
 };
 
 /* Runs a cell under all strategies, epoch by epoch in turns; `allowance` seconds are there for it. */
@@ -112,8 +112,8 @@ struct reuse_result {
     struct reuse_cell cell;
     double median[REUSE_STRATEGIES]; /* seconds; 0: not run, or void */
     double regret;                   /* 0: there is none */
-    double learning_extra;           /* what learning cost beyond the best strategy, over one crossing of an array */
-    char explanation[256];
+    double learning_extra;           /* what the unmeasured epochs cost beyond the best policy's, over one crossing */
+    char explanation[1024];
 };
 
 /* The table's lines, and what is said at its end: mean and worst regret, in all and per size, and the worst cells. */

@@ -46,6 +46,11 @@ static bool only_compared(int strategy) {
     return strategy == REUSE_NONE || strategy == REUSE_PAGEABLE;
 }
 
+/* On the virtual clock the same on every machine. */
+static size_t plan_modelled(const struct reuse_run *run, size_t runs) {
+    return !run->sparse || runs < RUNS_LEAST ? runs : RUNS_LEAST;
+}
+
 /* Measured epochs of a strategy whose epochs take `seconds`, in `share` of the time that all would take. */
 static size_t plan_runs(int strategy, double seconds, size_t runs, double share) {
     bool slow = only_compared(strategy) && seconds > SLOW_SECONDS;
@@ -55,14 +60,16 @@ static size_t plan_runs(int strategy, double seconds, size_t runs, double share)
     return planned > least ? planned : least < runs ? least : runs;
 }
 
-static void plan_all(const struct reuse_outcome *outcomes, const double *walls, size_t runs, double left,
-                     size_t *planned) {
+static void plan_all(const struct reuse_run *all_runs, const struct reuse_outcome *outcomes, const double *walls,
+                     size_t runs, double left, size_t *planned) {
     double all = 0;
     for (int s = 0; s < REUSE_STRATEGIES; s++)
         all += outcomes[s].tried ? walls[s] * (double)plan_runs(s, walls[s], runs, 1) : 0;
     double share = all > left && all > 0 ? (left > 0 ? left / all : 0) : 1;
     for (int s = 0; s < REUSE_STRATEGIES; s++)
-        planned[s] = outcomes[s].tried ? UNMEASURED + plan_runs(s, walls[s], runs, share) : 0;
+        if (outcomes[s].tried)
+            planned[s] = UNMEASURED + (all_runs[s].setup->modelled ? plan_modelled(&all_runs[s], runs)
+                                                                   : plan_runs(s, walls[s], runs, share));
 }
 
 static ferry_status run_in_turns(struct reuse_run *runs, struct reuse_outcome *outcomes, size_t most, double end) {
@@ -73,7 +80,7 @@ static ferry_status run_in_turns(struct reuse_run *runs, struct reuse_outcome *o
         planned[s] = outcomes[s].tried ? UNMEASURED : 0;
     for (size_t epoch = 0; busy; epoch++) {
         if (epoch == UNMEASURED)
-            plan_all(outcomes, walls, most, end - now_seconds(), planned);
+            plan_all(runs, outcomes, walls, most, end - now_seconds(), planned);
         busy = epoch < UNMEASURED;
         for (int s = 0; s < REUSE_STRATEGIES; s++) {
             ferry_status status = epoch < planned[s] ? run_epoch(&runs[s], &outcomes[s], &walls[s]) : FERRY_OK;

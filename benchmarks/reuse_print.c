@@ -134,21 +134,29 @@ static size_t count_void(const struct reuse_setup *setup, const struct reuse_res
     return count;
 }
 
-static double worst_learning(const struct reuse_result *results, size_t n) {
-    double worst = 0;
+/* Prints the cell, and returns its extra. */
+static double worst_learning(const struct reuse_setup *setup, const struct reuse_result *results, size_t n) {
+    const struct reuse_result *worst = NULL;
     for (size_t i = 0; i < n; i++)
-        worst = fmax(worst, results[i].learning_extra);
-    return worst;
+        if (results[i].regret > 0 && (!worst || results[i].learning_extra > worst->learning_extra))
+            worst = &results[i];
+    if (!worst)
+        return 0;
+    puts("\nThe cell whose first two epochs cost most beyond the best policy's:");
+    print_name(&worst->cell);
+    print_ms(setup, worst);
+    printf("  %+.3f crossings of an array\n", worst->learning_extra);
+    return worst->learning_extra;
 }
 
 void reuse_summarise(struct report *report, const struct reuse_setup *setup, const struct reuse_result *results,
                      size_t n, size_t left_out) {
     struct regrets all = regrets_of(results, n, 0);
     size_t wrong = count_void(setup, results, n);
-    double learning = worst_learning(results, n);
     puts("");
     print_sizes(results, n);
     print_worst(setup, results, n);
+    double learning = worst_learning(setup, results, n);
     puts("");
     report_check(report, all.n > 0 && mean_of(&all) <= MEAN_LIMIT, "regret of auto, geometric mean", mean_of(&all));
     report_check(report, all.n > 0 && all.worst <= WORST_LIMIT, "regret of auto, worst", all.worst);

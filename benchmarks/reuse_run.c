@@ -61,9 +61,14 @@ ferry_status reuse_run_open(struct reuse_run *run, struct reuse_setup *setup, co
     return FERRY_OK;
 }
 
+/* Blocks go home without their contents before they are recycled, so that a cell does not begin where the one before it
+ * ended. */
 void reuse_run_close(struct reuse_run *run) {
-    for (int i = 0; i < REUSE_ARRAYS; i++)
+    for (int i = 0; i < REUSE_ARRAYS; i++) {
+        if (run->arrays[i].owner)
+            (void)ferry_host_acquire(&run->arrays[i].view, FERRY_WRITE);
         ferry_array_release(&run->arrays[i]);
+    }
     ferry_array_release(&run->partial);
 }
 
