@@ -114,7 +114,8 @@ static struct reuse_result *make_cells(const struct matrix *matrix, bool has_pro
         bool wanted = matrix->kernels[kernel] && matrix->actions[action] && (!largest || bytes <= largest) &&
                       (kernel != REUSE_PRODUCT || has_product);
         if (wanted)
-            results[(*n)++].cell = make_cell(&reuse_kernels[kernel], action, matrix->passes[passes], bytes);
+            results[(*n)++].cell =
+                make_cell(&reuse_kernels[kernel], (enum reuse_action)action, matrix->passes[passes], bytes);
     }
     return results;
 }

@@ -101,7 +101,7 @@ ferry_status reuse_cell_run(struct reuse_setup *setup, const struct reuse_cell *
         outcomes[s] = (struct reuse_outcome){.tried = s < REUSE_MANAGED || setup->has_explicit};
         all[s] = (struct reuse_run){.epochs = 0};
         if (!status)
-            status = reuse_run_open(&all[s], setup, cell, s);
+            status = reuse_run_open(&all[s], setup, cell, (enum reuse_strategy)s);
     }
     if (!status)
         status = run_in_turns(all, outcomes, runs, end);
