@@ -15,7 +15,12 @@ struct counters {
 
 extern struct counters counters;
 
-#define COUNT(name, by) atomic_fetch_add_explicit(&counters.name, (uint64_t)(by), memory_order_relaxed)
+/* Under the movement lock: no locked instruction. */
+#define COUNT(name, by) count_up(&counters.name, (uint64_t)(by))
+
+static inline void count_up(_Atomic uint64_t *counter, uint64_t by) {
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + by, memory_order_relaxed);
+}
 
 /* A block of COUNTED_APART_BYTES or more; raises the peak. */
 void count_large_block(size_t bytes, bool allocated);

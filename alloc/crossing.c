@@ -7,88 +7,12 @@
 #include "core.h"
 #include "counters.h"
 #include "finding.h"
+#include "heap.h"
 #include "link.h"
+#include "operands.h"
 #include "stream.h"
 
 static _Thread_local ferry_policy thread_policy;
-
-static void bounds_of(const ferry_view *view, char **low, char **high) {
-    struct extents extents;
-    extents_begin(&extents, view);
-    extents_bounds(&extents, low, high);
-}
-
-/* Whether a view that begins in the place and ends at `high` leaves it. Tiny storages share pages: there the region
- * bounds it. */
-static bool reaches_beyond(const struct storage_place *place, const char *high) {
-    return place->region->tiny ? region_find(high - 1) != place->region : high > place->base + place->bytes;
-}
-
-/* Finds the storage that a view of some elements lies in. */
-static ferry_status find_storage(const ferry_view *view, const char *low, const char *high,
-                                 struct storage_place *place) {
-    if (!storage_find(low, place)) {
-        return ferry_error(FERRY_INVALID_ARGUMENT, "the view at %p does not lie in ferry's memory", view->data);
-    }
-    if (reaches_beyond(place, high)) {
-        return ferry_error(FERRY_INVALID_ARGUMENT, "the view at %p reaches beyond its block of %zu bytes", view->data,
-                           place->bytes);
-    }
-    return FERRY_OK;
-}
-
-static ferry_status check_operand(const ferry_operand *operand, struct storage_place *place, char **low, char **high) {
-    const ferry_view *view = operand->view;
-    if (operand->access < FERRY_READ || operand->access > FERRY_READWRITE) {
-        return ferry_error(FERRY_INVALID_ARGUMENT, "%d is no access", (int)operand->access);
-    }
-    if (view->readonly && (operand->access & FERRY_WRITE) != 0) {
-        return ferry_error(FERRY_INVALID_ARGUMENT, "the view at %p is read-only", view->data);
-    }
-    bounds_of(view, low, high);
-    return *low == NULL ? FERRY_OK : find_storage(view, *low, *high, place);
-}
-
-static ferry_status check_operands(const ferry_operand *operands, size_t n) {
-    struct storage_place place;
-    char *low, *high;
-    ferry_status status = FERRY_OK;
-    for (size_t i = 0; i < n && status == FERRY_OK; i++) {
-        status = check_operand(&operands[i], &place, &low, &high);
-    }
-    return status;
-}
-
-/* An address of the first record that concerns what lies at `low`. */
-static char *first_record(char *low) {
-    const struct region *region = region_find(low);
-    const bool may_begin_before = region != NULL && region->tiny && region_page(region, low) > 0;
-    return may_begin_before ? low - FERRY_PAGE_BYTES : low;
-}
-
-/* Calls `visit` with the page record, or the storage's, of every operand that has elements. They have been checked. */
-static ferry_status for_each_storage(const ferry_operand *operands, size_t n, ferry_stream *stream, uint64_t number,
-                                     ferry_status (*visit)(struct storage *, ferry_access, ferry_stream *, uint64_t)) {
-    for (size_t i = 0; i < n; i++) {
-        struct storage_place place;
-        char *low, *high;
-        bounds_of(operands[i].view, &low, &high);
-        /* In a tiny region, whose storages may lie on two pages, each page has a record, and that of the page where
-         * the storage begins is what its free looks at. */
-        char *at = low == NULL ? NULL : first_record(low);
-        while (at != NULL && at < high) {
-            if (!storage_find(at, &place)) {
-                break;
-            }
-            const ferry_status status = visit(place.storage, operands[i].access, stream, number);
-            if (status != FERRY_OK) {
-                return status;
-            }
-            at = place.region->tiny ? place.base + FERRY_PAGE_BYTES : high;
-        }
-    }
-    return FERRY_OK;
-}
 
 static ferry_status visit_wait(struct storage *storage, ferry_access access, ferry_stream *stream, uint64_t number) {
     (void)number;
@@ -107,14 +31,15 @@ static ferry_status visit_wait_on_host(struct storage *storage, ferry_access acc
 }
 
 /* The policy of one use: the narrowest scope that names one. */
-static ferry_policy policy_of(const ferry_operand *operand, const struct storage_place *place, ferry_policy forced) {
-    const ferry_policy scopes[] = {forced, operand->policy, thread_policy, place->storage->memories.policy};
+static ferry_policy policy_of(const struct operand *operand, ferry_policy forced) {
+    const ferry_policy scopes[] = {forced, operand->given.policy, thread_policy,
+                                   operand->place.storage->memories.policy};
     for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++) {
         if (scopes[i] != FERRY_POLICY_DEFAULT) {
             return scopes[i];
         }
     }
-    return ferry_heap_policy(place->region->heap);
+    return operand->place.region->heap->policy;
 }
 
 static unsigned passes_of(const ferry_operand *operand) {
@@ -123,58 +48,59 @@ static unsigned passes_of(const ferry_operand *operand) {
                                                  : (unsigned)operand->passes;
 }
 
-static bool share_pages(const char *low, const char *high, const char *other_low, const char *other_high) {
-    return other_low != NULL && (uintptr_t)other_low / FERRY_PAGE_BYTES <= ((uintptr_t)high - 1) / FERRY_PAGE_BYTES &&
-           ((uintptr_t)other_high - 1) / FERRY_PAGE_BYTES >= (uintptr_t)low / FERRY_PAGE_BYTES;
+static uintptr_t page_of(const char *address) {
+    return (uintptr_t)address / FERRY_PAGE_BYTES;
+}
+
+static bool share_pages(const struct operand *a, const struct operand *b) {
+    return a->low != NULL && b->low != NULL && page_of(a->low) <= page_of(b->high - 1) &&
+           page_of(b->low) <= page_of(a->high - 1);
 }
 
 /* What the launch's other operands do on the pages of operand `at`: a byte that one reads must survive another's
  * overwriting, and no page is decided about twice. */
-static void consider_others(struct demand *demand, const ferry_operand *operands, size_t n, size_t at, const char *low,
-                            const char *high) {
+static void consider_others(struct demand *demand, const struct operands *operands, size_t at) {
     const bool reads = (demand->access & FERRY_READ) != 0;
-    for (size_t i = 0; i < n; i++) {
-        char *other_low, *other_high;
-        if (i == at) {
+    for (size_t i = 0; i < operands->n; i++) {
+        if (i == at || !share_pages(&operands->items[at], &operands->items[i])) {
             continue;
         }
-        bounds_of(operands[i].view, &other_low, &other_high);
-        if (!share_pages(low, high, other_low, other_high)) {
-            continue;
-        }
-        const bool other_reads = (operands[i].access & FERRY_READ) != 0;
+        const ferry_access other = operands->items[i].given.access;
+        const bool other_reads = (other & FERRY_READ) != 0;
         demand->keep_contents = demand->keep_contents || (other_reads && !reads);
-        demand->pages_access |= operands[i].access;
+        demand->pages_access |= other;
         /* Readers are planned before those that only write, each in the operands' order. */
         demand->shares_pages = demand->shares_pages || (other_reads == reads ? i < at : other_reads);
     }
 }
 
-static void plan_operand(struct plan *plan, const ferry_operand *operands, size_t n, size_t at, ferry_policy forced) {
-    const ferry_operand *operand = &operands[at];
-    struct demand demand = {.access = operand->access, .pages_access = operand->access, .passes = passes_of(operand)};
-    char *low, *high;
-    bounds_of(operand->view, &low, &high);
-    if (low == NULL || !storage_find(low, &demand.place)) {
+static void plan_operand(struct plan *plan, const struct operands *operands, size_t at, ferry_policy forced) {
+    const struct operand *operand = &operands->items[at];
+    const ferry_access access = operand->given.access;
+    if (operand->low == NULL) {
         return;
     }
-    memories_begin(&demand.place, plan->user >= 0 && demand.access == FERRY_WRITE);
-    demand.policy = policy_of(operand, &demand.place, forced);
+    memories_begin(&operand->place, plan->user >= 0 && access == FERRY_WRITE);
+    struct demand demand = {.place = &operand->place,
+                            .policy = policy_of(operand, forced),
+                            .access = access,
+                            .pages_access = access,
+                            .passes = passes_of(&operand->given)};
     if (plan->user >= 0 && (demand.policy == FERRY_POLICY_AUTO || demand.policy == FERRY_POLICY_PREFETCH)) {
-        observe_storage(&demand.place);
+        observe_storage(demand.place);
     }
-    if (n > 1) {
-        consider_others(&demand, operands, n, at, low, high);
+    if (operands->n > 1) {
+        consider_others(&demand, operands, at);
     }
-    plan_view(plan, operand->view, &demand);
+    plan_view(plan, operand->given.view, &demand);
 }
 
 /* Readers first: where a result goes depends on where they will be. */
-static void plan_operands(struct plan *plan, const ferry_operand *operands, size_t n, ferry_policy forced) {
+static void plan_operands(struct plan *plan, const struct operands *operands, ferry_policy forced) {
     for (int writers = 0; writers < 2; writers++) {
-        for (size_t i = 0; i < n && plan->status == FERRY_OK; i++) {
-            if ((operands[i].access == FERRY_WRITE) == (writers != 0)) {
-                plan_operand(plan, operands, n, i, forced);
+        for (size_t i = 0; i < operands->n && plan->status == FERRY_OK; i++) {
+            if ((operands->items[i].given.access == FERRY_WRITE) == (writers != 0)) {
+                plan_operand(plan, operands, i, forced);
             }
         }
     }
@@ -182,8 +108,7 @@ static void plan_operands(struct plan *plan, const ferry_operand *operands, size
 
 /* An acquire: what is asked for, and what has to be said of it once the lock is let go. */
 struct acquire {
-    const ferry_operand *operands;
-    size_t n;
+    struct operands operands;
     ferry_policy forced; /* over all scopes; FERRY_POLICY_DEFAULT: none */
     ferry_site site;
     struct strict_crossing finding; /* of strict mode's, when the status is one of its */
@@ -195,12 +120,11 @@ static ferry_status issue_moves(const struct move_list *list, ferry_stream *stre
 
 /* Brings checked operands to the stream's device. Lock held. */
 static ferry_status bring_to_device(struct acquire *acquire, ferry_stream *stream) {
-    const ferry_operand *operands = acquire->operands;
-    const size_t n = acquire->n;
+    const struct operands *operands = &acquire->operands;
     struct plan *plan = plan_begin(stream->device, link_costs(stream->device));
-    plan_operands(plan, operands, n, acquire->forced);
+    plan_operands(plan, operands, acquire->forced);
     ferry_status status = finding_in_plan(plan, acquire->site, &acquire->finding);
-    status = status == FERRY_OK ? for_each_storage(operands, n, stream, 0, visit_wait) : status;
+    status = status == FERRY_OK ? operands_visit(operands, stream, 0, visit_wait) : status;
     status = status == FERRY_OK ? issue_moves(&plan->fills, stream) : status;
     status = status == FERRY_OK ? issue_moves(&plan->moves, stream) : status;
     if (status != FERRY_OK) {
@@ -210,7 +134,7 @@ static ferry_status bring_to_device(struct acquire *acquire, ferry_stream *strea
     plan_commit(plan, acquire->site);
     if (plan->moves.n > 0 || plan->fills.n > 0) {
         /* A discard in flight must not meet the block's next owner, even if no launch follows. */
-        (void)for_each_storage(operands, n, stream, stream_issue(stream), visit_record);
+        (void)operands_visit(operands, stream, stream_issue(stream), visit_record);
     }
     return FERRY_OK;
 }
@@ -235,35 +159,37 @@ static ferry_status end(const struct acquire *acquire, ferry_status status) {
 }
 
 ferry_status ferry_acquire(const ferry_operand *operands, size_t n, ferry_stream *stream) {
-    struct acquire acquire = {.operands = operands, .n = n, .site = CALLER_SITE()};
+    struct acquire acquire;
+    acquire.forced = FERRY_POLICY_DEFAULT;
+    acquire.site = CALLER_SITE();
     ferry_stream *resolved = NULL;
     ferry_status status = begin(stream, &resolved);
     if (status != FERRY_OK) {
         return status;
     }
-    status = check_operands(operands, n);
+    status = operands_find(&acquire.operands, operands, n);
     status = status == FERRY_OK ? finding_of_touch(acquire.site, &acquire.finding) : status;
     status = status == FERRY_OK ? bring_to_device(&acquire, resolved) : status;
     return end(&acquire, status);
 }
 
 /* Tells a backend that cannot see for itself what the work just queued touches. Lock held. */
-static ferry_status declare_touches(const ferry_operand *operands, size_t n, ferry_stream *stream) {
+static ferry_status declare_touches(const struct operands *operands, ferry_stream *stream) {
     static backend_touch *touches;
     static size_t room;
     size_t ntouches = 0;
     if (core.backend->touch == NULL) {
         return FERRY_OK;
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < operands->n; i++) {
         struct extents extents;
         char *low, *high;
-        extents_begin(&extents, operands[i].view);
+        extents_begin(&extents, operands->items[i].given.view);
         while (extents_next(&extents, &low, &high)) {
             if (!buffer_reserve((void **)&touches, sizeof *touches, ntouches, &room)) {
                 return ferry_error(FERRY_OUT_OF_MEMORY, "no memory to declare %zu ranges", ntouches + 1);
             }
-            touches[ntouches++] = (backend_touch){low, (size_t)(high - low), operands[i].access};
+            touches[ntouches++] = (backend_touch){low, (size_t)(high - low), operands->items[i].given.access};
         }
     }
     return ntouches == 0 ? FERRY_OK : core.backend->touch(touches, ntouches, stream->native);
@@ -275,11 +201,12 @@ ferry_status ferry_complete(const ferry_operand *operands, size_t n, ferry_strea
     if (status != FERRY_OK) {
         return status;
     }
-    status = check_operands(operands, n);
+    struct operands found;
+    status = operands_find(&found, operands, n);
     if (status == FERRY_OK) {
-        (void)for_each_storage(operands, n, resolved, stream_issue(resolved), visit_record);
+        (void)operands_visit(&found, resolved, stream_issue(resolved), visit_record);
         COUNT(launches, 1);
-        status = declare_touches(operands, n, resolved);
+        status = declare_touches(&found, resolved);
     }
     movement_unlock();
     return status;
@@ -296,7 +223,7 @@ static int device_of_moves(const struct plan *plan) {
     return 0;
 }
 
-static ferry_status carry_home(const struct plan *plan, const ferry_operand *operand) {
+static ferry_status carry_home(const struct plan *plan, const struct operands *operand) {
     ferry_stream *transfers = NULL;
     if (plan->status != FERRY_OK || plan->moves.n == 0) {
         return plan->status;
@@ -307,25 +234,25 @@ static ferry_status carry_home(const struct plan *plan, const ferry_operand *ope
         return status;
     }
     status = core.backend->stream_sync(transfers->native);
-    if (status != FERRY_OK && operand->access == FERRY_WRITE) {
+    if (status != FERRY_OK && operand->items->given.access == FERRY_WRITE) {
         /* A discard that nobody has waited for must not meet what is written next. */
-        (void)for_each_storage(operand, 1, transfers, stream_issue(transfers), visit_record);
+        (void)operands_visit(operand, transfers, stream_issue(transfers), visit_record);
     }
     return status;
 }
 
 /* Brings a checked operand home, when its kernels have ended. Lock held. */
 static ferry_status bring_home(struct acquire *acquire) {
-    const ferry_operand *operand = acquire->operands;
+    const struct operands *operand = &acquire->operands;
     ferry_status status = core.hints
-                              ? for_each_storage(operand, 1, NULL, 0, visit_wait_on_host)
+                              ? operands_visit(operand, NULL, 0, visit_wait_on_host)
                               /* Without concurrent access the host may not touch anything while any kernel runs. */
                               : stream_wait_for_all();
     if (status != FERRY_OK) {
         return status;
     }
     struct plan *plan = plan_begin(FERRY_PLACE_HOST, NULL);
-    plan_operands(plan, operand, 1, acquire->forced);
+    plan_operands(plan, operand, acquire->forced);
     status = finding_in_plan(plan, acquire->site, &acquire->finding);
     status = status == FERRY_OK ? carry_home(plan, operand) : status;
     if (status != FERRY_OK) {
@@ -339,9 +266,7 @@ static ferry_status bring_home(struct acquire *acquire) {
 }
 
 static ferry_status host_acquire(const ferry_view *view, ferry_access access, ferry_policy forced, ferry_site site) {
-    char *low, *high;
-    bounds_of(view, &low, &high);
-    if (low == NULL || region_find(low) == NULL) {
+    if (!ferry_owns(view->data)) {
         return FERRY_OK;
     }
     ferry_stream *any = NULL;
@@ -350,9 +275,10 @@ static ferry_status host_acquire(const ferry_view *view, ferry_access access, fe
         return status;
     }
     const ferry_operand operand = {.view = view, .access = access};
-    struct acquire acquire = {.operands = &operand, .n = 1, .forced = forced, .site = site};
-    struct storage_place place;
-    status = check_operand(&operand, &place, &low, &high);
+    struct acquire acquire;
+    acquire.forced = forced;
+    acquire.site = site;
+    status = operands_find(&acquire.operands, &operand, 1);
     status = status == FERRY_OK ? finding_of_touch(site, &acquire.finding) : status;
     status = status == FERRY_OK ? bring_home(&acquire) : status;
     return end(&acquire, status);
@@ -374,19 +300,20 @@ ferry_status ferry_prefetch(const ferry_view *view, ferry_place to, ferry_stream
     }
     ferry_stream *resolved = NULL;
     const ferry_operand operand = {.view = view, .access = FERRY_READ};
-    struct acquire acquire = {.operands = &operand, .n = 1, .forced = FERRY_POLICY_PREFETCH, .site = CALLER_SITE()};
+    struct acquire acquire;
+    acquire.forced = FERRY_POLICY_PREFETCH;
+    acquire.site = CALLER_SITE();
     ferry_status status = begin(stream, &resolved);
     if (status != FERRY_OK) {
         return status;
     }
-    struct storage_place place;
-    char *low, *high;
-    status = check_operand(&operand, &place, &low, &high);
+    status = operands_find(&acquire.operands, &operand, 1);
     if (status == FERRY_OK && to != resolved->device) {
         status = ferry_error(FERRY_INVALID_ARGUMENT, "a stream of device %d cannot prefetch to place %d",
                              resolved->device, to);
     }
-    if (status == FERRY_OK && core.hints && low != NULL && !place.region->tiny) {
+    const struct operand *found = acquire.operands.items;
+    if (status == FERRY_OK && core.hints && found->low != NULL && !found->place.region->tiny) {
         status = bring_to_device(&acquire, resolved);
     }
     return end(&acquire, status);
@@ -409,27 +336,15 @@ ferry_status ferry_advise(const ferry_view *view, const ferry_advice *advice) {
     }
     char *low, *high;
     struct storage_place place;
-    bounds_of(view, &low, &high);
-    if (low == NULL) {
-        return FERRY_OK;
-    }
     movement_lock();
-    status = find_storage(view, low, high, &place);
-    if (status == FERRY_OK && !place.region->tiny) {
+    status = operands_find_view(view, &low, &high, &place);
+    if (status == FERRY_OK && low != NULL && !place.region->tiny) {
         memories_begin(&place, false);
         place.storage->memories.policy = advice->policy;
         place.storage->memories.history.advised = (uint16_t)clamp_passes((unsigned)advice->passes);
     }
     movement_unlock();
     return status;
-}
-
-ferry_status crossing_find(const ferry_view *view, char **low, char **high, struct storage_place *place) {
-    bounds_of(view, low, high);
-    if (*low == NULL) {
-        return ferry_error(FERRY_NOT_FOUND, "a view without elements lies nowhere");
-    }
-    return find_storage(view, *low, *high, place);
 }
 
 ferry_place crossing_place(const ferry_view *view, const struct storage_place *place) {
@@ -454,8 +369,7 @@ ferry_place crossing_place(const ferry_view *view, const struct storage_place *p
 ferry_place ferry_view_place(const ferry_view *view) {
     struct storage_place place;
     char *low, *high;
-    bounds_of(view, &low, &high);
-    if (low == NULL || !storage_find(low, &place) || reaches_beyond(&place, high)) {
+    if (!ferry_owns(view->data) || operands_find_view(view, &low, &high, &place) != FERRY_OK || low == NULL) {
         return FERRY_PLACE_HOST;
     }
     movement_lock();

@@ -5,6 +5,7 @@
 #include "core.h"
 #include "crossing.h"
 #include "heap.h"
+#include "operands.h"
 #include "region.h"
 #include "stream.h"
 
@@ -117,9 +118,12 @@ ferry_status ferry_explain(const ferry_view *view, char *text, size_t bytes) {
     struct storage_place place;
     char *low, *high;
     ferry_status status = core_start_device();
-    status = status == FERRY_OK ? crossing_find(view, &low, &high, &place) : status;
+    status = status == FERRY_OK ? operands_find_view(view, &low, &high, &place) : status;
     if (status != FERRY_OK) {
         return status;
+    }
+    if (low == NULL) {
+        return ferry_error(FERRY_INVALID_ARGUMENT, "a view without elements lies nowhere");
     }
     struct sentence sentence = {text, bytes, 0};
     movement_lock();

@@ -202,7 +202,7 @@ static unsigned passes_before(const struct demand *demand, page_state state) {
     if (exact < STATE_PASSES_MAX) {
         return exact;
     }
-    const unsigned whole = history_passes_now(&demand->place.storage->memories.history, demand->place.bytes);
+    const unsigned whole = history_passes_now(&demand->place->storage->memories.history, demand->place->bytes);
     return whole > exact ? whole : exact;
 }
 
@@ -230,7 +230,7 @@ static struct verdict decide(const struct plan *plan, const struct demand *deman
     if (question.policy == FERRY_POLICY_AUTO && question.user >= 0 && question.place < 0) {
         const struct coming_use use = {demand->pages_access, demand->passes, passes_before(demand, step->before),
                                        inputs_on_device(plan)};
-        question.outlook = *outlook = predict(&demand->place.storage->memories.history, &use);
+        question.outlook = *outlook = predict(&demand->place->storage->memories.history, &use);
     }
     return policy_decide(&question);
 }
@@ -257,23 +257,34 @@ static void trace_step(struct plan *plan, const struct demand *demand, struct tr
     trace->to_device = trace->to_device || from_host_to_device(step) || read_remotely(step);
     trace->to_host = trace->to_host || from_device_to_host(step) || written_remotely(step);
     const uint64_t again = redundant_bytes(step);
-    if (again > 0 && (plan->redundant_bytes == 0 || plan->redundant.storage == demand->place.storage)) {
-        plan->redundant = demand->place;
+    if (again > 0 && (plan->redundant_bytes == 0 || plan->redundant.storage == demand->place->storage)) {
+        plan->redundant = *demand->place;
         plan->redundant_bytes += again;
     }
 }
 
-static void note_input(struct plan *plan, const struct demand *demand, const struct step *step) {
+static void note_input(struct plan *plan, const struct demand *demand, const struct residency_run *run,
+                       page_state after) {
     if (plan->user >= 0 && (demand->access & FERRY_READ) != 0) {
-        const uint64_t bytes = (step->end_page - step->first_page) * FERRY_PAGE_BYTES;
-        *(state_place(step->after) >= 0 ? &plan->inputs_on_device_bytes : &plan->inputs_on_host_bytes) += bytes;
+        const uint64_t bytes = (run->end_page - run->first_page) * FERRY_PAGE_BYTES;
+        *(state_place(after) >= 0 ? &plan->inputs_on_device_bytes : &plan->inputs_on_host_bytes) += bytes;
     }
+}
+
+/* Whether a device's pages are where they should be, and nothing that is known of them changes: most launches. */
+static bool is_settled(const struct plan *plan, const struct demand *demand, page_state state) {
+    return plan->user >= 0 && state_place(state) == plan->user && state_passes(state) == STATE_PASSES_MAX &&
+           ((demand->access & FERRY_WRITE) == 0 || (state & STATE_CROSSED) == 0);
 }
 
 /* Plans a run of pages in one state; whether it has to be moved. */
 static bool plan_run(struct plan *plan, const struct demand *demand, const struct stretch *stretch,
                      const struct residency_run *run, struct trace *trace) {
-    struct region *region = demand->place.region;
+    struct region *region = demand->place->region;
+    if (is_settled(plan, demand, run->state)) {
+        note_input(plan, demand, run, run->state);
+        return false;
+    }
     struct step step = {.region = region,
                         .first_page = run->first_page,
                         .end_page = run->end_page,
@@ -286,7 +297,7 @@ static bool plan_run(struct plan *plan, const struct demand *demand, const struc
     step.remote_bytes = verdict.action == POLICY_REMOTE && !region->tiny ? bytes_within(&step, stretch) : 0;
     step.after = state_after(plan, demand, &step, stretch->whole);
     trace_step(plan, demand, trace, &step, &verdict, &outlook);
-    note_input(plan, demand, &step);
+    note_input(plan, demand, run, step.after);
     if (step.action == POLICY_KEEP && step.after == step.before) {
         return false;
     }
@@ -300,7 +311,7 @@ static bool plan_run(struct plan *plan, const struct demand *demand, const struc
 /* Plans pages of one storage that are used in one way; whether anything has to be moved. */
 static bool plan_stretch(struct plan *plan, const struct demand *demand, const struct stretch *stretch,
                          struct trace *trace) {
-    struct region *region = demand->place.region;
+    struct region *region = demand->place->region;
     bool moved = false;
     size_t page = stretch->first_page;
     while (page < stretch->end_page && plan->status == FERRY_OK) {
@@ -319,10 +330,10 @@ static bool plan_stretch(struct plan *plan, const struct demand *demand, const s
  * last byte there is nobody. */
 static bool plan_extent(struct plan *plan, const struct demand *demand, const char *begin, const char *end, bool dense,
                         struct trace *trace) {
-    const struct region *region = demand->place.region;
+    const struct region *region = demand->place->region;
     const char *page_end = end;
-    if (end == demand->place.base + demand->place.bytes) {
-        page_end = demand->place.base + storage_pages(demand->place.bytes) * FERRY_PAGE_BYTES;
+    if (end == demand->place->base + demand->place->bytes) {
+        page_end = demand->place->base + storage_pages(demand->place->bytes) * FERRY_PAGE_BYTES;
     }
     const size_t begin_bytes = (size_t)(begin - region->base), end_bytes = (size_t)(page_end - region->base);
     const size_t first = begin_bytes / FERRY_PAGE_BYTES, last = storage_pages(end_bytes);
@@ -350,15 +361,15 @@ void plan_view(struct plan *plan, const ferry_view *view, const struct demand *d
     char *begin, *end;
     bool moved = false;
     struct trace *trace = add_trace(plan, demand);
-    const bool tiny = demand->place.region->tiny && core.hints && plan->user >= 0;
+    const bool tiny = demand->place->region->tiny && core.hints && plan->user >= 0;
     const size_t steps_before = plan->nsteps;
     extents_begin(&extents, view);
     while (plan->status == FERRY_OK && extents_next(&extents, &begin, &end)) {
         moved = plan_extent(plan, demand, begin, end, extents.dense, trace) || moved;
         trace->bytes += (size_t)(end - begin);
-        if (tiny) {
-            count_tiny(plan, demand->access, (size_t)(end - begin));
-        }
+    }
+    if (tiny && plan->status == FERRY_OK) {
+        count_tiny(plan, demand->access, trace->bytes);
     }
     bool remote = tiny;
     for (size_t i = steps_before; i < plan->nsteps && !remote && !moved; i++) {
@@ -394,7 +405,7 @@ static void count_step(const struct step *step) {
 }
 
 static void remember_device_use(const struct trace *trace) {
-    struct memories *memories = &trace->place.storage->memories;
+    struct memories *memories = &trace->place->storage->memories;
     history_device_pass(&memories->history, trace->bytes, trace->passes);
     if (trace->decided_bytes > 0) {
         memories->verdict = trace->verdict;
@@ -404,12 +415,12 @@ static void remember_device_use(const struct trace *trace) {
 
 static void remember_host_use(const struct trace *trace) {
     const enum ending ending = trace->access == FERRY_WRITE ? ENDING_OVERWRITE : ENDING_READ;
-    memories_host_touch(&trace->place, trace->bytes, trace->passes, ending);
+    memories_host_touch(trace->place, trace->bytes, trace->passes, ending);
 }
 
 static void remember(const struct plan *plan, const struct trace *trace, ferry_site site) {
-    struct memories *memories = &trace->place.storage->memories;
-    if (trace->place.region->tiny) {
+    struct memories *memories = &trace->place->storage->memories;
+    if (trace->place->region->tiny) {
         return;
     }
     (plan->user >= 0 ? remember_device_use : remember_host_use)(trace);

@@ -23,7 +23,7 @@ struct step {
 
 /* What one view's use adds to the memories of its storage. */
 struct trace {
-    struct storage_place place;
+    const struct storage_place *place; /* the caller's, as long as the plan */
     ferry_access access;
     size_t bytes;
     unsigned passes;      /* this launch's, or those that the host's touch puts an end to */
@@ -35,7 +35,7 @@ struct trace {
 
 struct plan {
     ferry_place user;
-    const ferry_link_costs *costs; /* of the user's link; NULL for the host */
+    const ferry_link_costs *costs; /* of the device's link; NULL for the host */
     struct step *steps;
     size_t nsteps, steps_room;
     struct move_list {
@@ -55,7 +55,7 @@ struct plan {
 
 /* What a view asks of the memory it lies in. */
 struct demand {
-    struct storage_place place;
+    const struct storage_place *place;
     ferry_policy policy;
     ferry_access access;
     ferry_access pages_access; /* of all operands of the launch together */

@@ -40,30 +40,37 @@ ferry_status ferry_kernel_compile(const char *source, const char *name, ferry_ke
     return status;
 }
 
-/* The arguments of a launch, in the forms that its three calls want. */
+#define ARGS_FEW 16
+
+/* An argument of a launch, in the forms that its three calls want. */
 typedef struct launch_args {
     ferry_operand *operands;
     size_t noperands;
     void **values, **addresses;
     size_t *sizes;
+    void *many; /* what to free when they are more than a few */
+    ferry_operand few_operands[ARGS_FEW];
+    void *few_values[ARGS_FEW], *few_addresses[ARGS_FEW];
+    size_t few_sizes[ARGS_FEW];
 } launch_args;
 
 static ferry_status args_allocate(launch_args *a, size_t n) {
-    /* One more, since an allocation of nothing may be NULL. */
-    *a = (launch_args){.operands = calloc(n + 1, sizeof *a->operands),
-                       .values = calloc(n + 1, sizeof *a->values),
-                       .addresses = calloc(n + 1, sizeof *a->addresses),
-                       .sizes = calloc(n + 1, sizeof *a->sizes)};
-    if (a->operands == NULL || a->values == NULL || a->addresses == NULL || a->sizes == NULL)
+    a->noperands = 0;
+    a->operands = a->few_operands;
+    a->values = a->few_values;
+    a->addresses = a->few_addresses;
+    a->sizes = a->few_sizes;
+    a->many = NULL;
+    if (n <= ARGS_FEW)
+        return FERRY_OK;
+    a->many = calloc(n, sizeof *a->operands + sizeof *a->values + sizeof *a->addresses + sizeof *a->sizes);
+    if (a->many == NULL)
         return ferry_error(FERRY_OUT_OF_MEMORY, "no memory for a launch of %zu arguments", n);
+    a->operands = a->many;
+    a->values = (void **)(a->operands + n);
+    a->addresses = a->values + n;
+    a->sizes = (size_t *)(a->addresses + n);
     return FERRY_OK;
-}
-
-static void args_free(launch_args *a) {
-    free(a->operands);
-    free(a->values);
-    free(a->addresses);
-    free(a->sizes);
 }
 
 static ferry_status args_fill(launch_args *a, const ferry_arg *args, size_t n) {
@@ -103,7 +110,7 @@ static ferry_status launch(ferry_kernel *kernel, ferry_grid grid, const ferry_ar
         status = args_fill(&a, args, n);
     if (status == FERRY_OK)
         status = launch_filled(kernel, grid, &a, n, stream);
-    args_free(&a);
+    free(a.many);
     return status;
 }
 

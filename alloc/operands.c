@@ -1,0 +1,89 @@
+#include "operands.h"
+
+#include "buffer.h"
+#include "extents.h"
+#include "region.h"
+
+/* Whether a view that begins in the place and ends at `high` leaves it. Tiny storages share pages: there the region
+ * bounds it. */
+static bool reaches_beyond(const struct storage_place *place, const char *high) {
+    return place->region->tiny ? region_find(high - 1) != place->region : high > place->base + place->bytes;
+}
+
+ferry_status operands_find_view(const ferry_view *view, char **low, char **high, struct storage_place *place) {
+    struct extents extents;
+    extents_begin(&extents, view);
+    extents_bounds(&extents, low, high);
+    if (*low == NULL) {
+        return FERRY_OK;
+    }
+    if (!storage_find(*low, place)) {
+        return ferry_error(FERRY_INVALID_ARGUMENT, "the view at %p does not lie in ferry's memory", view->data);
+    }
+    if (reaches_beyond(place, *high)) {
+        return ferry_error(FERRY_INVALID_ARGUMENT, "the view at %p reaches beyond its block of %zu bytes", view->data,
+                           place->bytes);
+    }
+    return FERRY_OK;
+}
+
+static ferry_status find(struct operand *operand, const ferry_operand *given) {
+    const ferry_view *view = given->view;
+    if (given->access < FERRY_READ || given->access > FERRY_READWRITE) {
+        return ferry_error(FERRY_INVALID_ARGUMENT, "%d is no access", (int)given->access);
+    }
+    if (view->readonly && (given->access & FERRY_WRITE) != 0) {
+        return ferry_error(FERRY_INVALID_ARGUMENT, "the view at %p is read-only", view->data);
+    }
+    operand->given = *given;
+    return operands_find_view(view, &operand->low, &operand->high, &operand->place);
+}
+
+/* The one buffer. */
+static struct operand *many;
+static size_t many_room;
+
+ferry_status operands_find(struct operands *operands, const ferry_operand *given, size_t n) {
+    operands->n = n;
+    operands->items = operands->few;
+    if (n > OPERANDS_FEW) {
+        while (many_room < n) {
+            if (!buffer_reserve((void **)&many, sizeof *many, many_room, &many_room)) {
+                return ferry_error(FERRY_OUT_OF_MEMORY, "no memory for %zu operands", n);
+            }
+        }
+        operands->items = many;
+    }
+    ferry_status status = FERRY_OK;
+    for (size_t i = 0; i < n && status == FERRY_OK; i++) {
+        status = find(&operands->items[i], &given[i]);
+    }
+    return status;
+}
+
+/* In a tiny region, whose storages may lie on two pages, each page has a record, and that of the page where the storage
+ * begins is what its free looks at. */
+static ferry_status visit_tiny(const struct operand *operand, ferry_stream *stream, uint64_t number,
+                               storage_visit visit) {
+    const struct region *region = operand->place.region;
+    const size_t first = region_page(region, operand->low), last = region_page(region, operand->high - 1);
+    ferry_status status = FERRY_OK;
+    for (size_t page = first > 0 ? first - 1 : 0; page <= last && status == FERRY_OK; page++) {
+        status = visit(&region->storages[page], operand->given.access, stream, number);
+    }
+    return status;
+}
+
+ferry_status operands_visit(const struct operands *operands, ferry_stream *stream, uint64_t number,
+                            storage_visit visit) {
+    ferry_status status = FERRY_OK;
+    for (size_t i = 0; i < operands->n && status == FERRY_OK; i++) {
+        const struct operand *operand = &operands->items[i];
+        if (operand->low == NULL) {
+            continue;
+        }
+        status = operand->place.region->tiny ? visit_tiny(operand, stream, number, visit)
+                                             : visit(operand->place.storage, operand->given.access, stream, number);
+    }
+    return status;
+}
