@@ -22,7 +22,7 @@ struct report {
     FILE *json; /* NULL: only the table */
     bool quiet; /* cases go to the file only: the caller prints a table of its own */
     int cases, checks, failed;
-    char checked[8192]; /* the checks, as JSON, until the file ends */
+    char checked[16384]; /* the checks, as JSON, until the file ends */
 };
 
 /* Writes what was measured where: machine and build. `path` may be NULL. False when the file cannot be written. */

@@ -13,16 +13,33 @@
 #include "suite_report.h"
 
 #define RUNS 25
-#define SECONDS 400
+#define SECONDS 330
 #define LARGE_BYTES ((size_t)256 << 20)   /* arrays beyond are made in pairs only */
 #define LIGHTEST_BYTES ((size_t)16 << 20) /* smaller cells take as long as this one: their fixed part */
 #define PASSES_MAX 8
+#define OWN_BYTES ((size_t)32 << 20) /* room for what is managed besides the cells' arrays */
+#define OTHERS_SHARE 0.7             /* of a cell's time, where `none` is measured apart */
 
 struct matrix {
     size_t sizes[SUITE_SIZES_MAX], nsizes;
     int passes[PASSES_MAX];
     size_t npasses;
     bool kernels[REUSE_KERNELS], actions[REUSE_ACTIONS];
+};
+
+/* Strategies that are run in turns, epoch by epoch. */
+struct turn {
+    unsigned strategies;
+    double share; /* of the cell's time */
+    bool is_last;
+};
+
+struct matrix_run {
+    struct report *report;
+    struct reuse_setup setup;
+    struct reuse_result *results; /* n; the first `judged` are there */
+    size_t n, judged, runs;
+    double end, weights; /* by this machine's clock; of the cells that are still to be run */
 };
 
 /* Calls `take` with each name of a list; false when it does not know one, which is then in *name. */
@@ -178,11 +195,33 @@ static void close_setup(struct reuse_setup *setup) {
     pool_close();
 }
 
-static void add_case(struct report *report, const struct reuse_result *result, int strategy,
-                     struct reuse_outcome *outcome, double host) {
+static void add_crossed(struct report *report, const char *when, const struct reuse_crossed *crossed, double bytes) {
+    char name[64];
+    snprintf(name, sizeof name, "%sto_device_x", when);
+    report_number(report, name, (double)crossed->to_device / bytes);
+    snprintf(name, sizeof name, "%sto_host_x", when);
+    report_number(report, name, (double)crossed->to_host / bytes);
+}
+
+static void add_policy(struct report *report, const struct reuse_result *result, int strategy) {
+    const struct reuse_outcome *outcome = &result->outcomes[strategy];
+    double bytes = (double)(result->cell.n * sizeof(double)), epochs = (double)outcome->samples.n;
+    add_crossed(report, "", &outcome->crossed, bytes * fmax(epochs, 1));
+    add_crossed(report, "learning_", &outcome->learned, bytes);
+    if (strategy != REUSE_AUTO)
+        return;
+    if (result->regret > 0) {
+        report_number(report, "regret", result->regret);
+        report_number(report, "learning_extra_x", result->learning_extra);
+    }
+    report_text(report, "learning_explanation", outcome->learned_why);
+    report_text(report, "explanation", outcome->why);
+}
+
+static void add_case(struct report *report, struct reuse_result *result, int strategy) {
     const struct reuse_cell *cell = &result->cell;
+    struct reuse_outcome *outcome = &result->outcomes[strategy];
     char name[96];
-    double crossed = (double)(cell->n * sizeof(double)) * (double)(outcome->samples.n ? outcome->samples.n : 1);
     snprintf(name, sizeof name, "reuse: %s, %d passes, host %s", cell->kernel->name, cell->passes,
              reuse_action_names[cell->action]);
     report_case(report, name, reuse_strategy_names[strategy], cell->n * sizeof(double), &outcome->samples);
@@ -192,20 +231,13 @@ static void add_case(struct report *report, const struct reuse_result *result, i
     report_count(report, "size_bytes", cell->size_bytes);
     report_number(report, "first_ms", 1e3 * outcome->first);
     report_number(report, "learning_ms", 1e3 * outcome->learning);
-    if (strategy < REUSE_MANAGED) {
-        report_number(report, "to_device_x", (double)outcome->to_device / crossed);
-        report_number(report, "to_host_x", (double)outcome->to_host / crossed);
-    }
-    report_number(report, "host_ms", 1e3 * host);
-    if (strategy == REUSE_AUTO && result->regret > 0) {
-        report_number(report, "regret", result->regret);
-        report_number(report, "learning_extra_x", result->learning_extra);
-        report_text(report, "explanation", outcome->explanation);
-    }
+    report_number(report, "host_ms", 1e3 * result->host);
+    if (strategy < REUSE_MANAGED)
+        add_policy(report, result, strategy);
     report_case_end(report);
 }
 
-/* What a crossing of an array of the cell takes, in the dearer direction. */
+/* What it takes to carry every array of the cell to the device once, and home once. */
 static double crossing_seconds(const struct reuse_cell *cell) {
     ferry_link_costs costs;
     double bytes = (double)(cell->n * sizeof(double));
@@ -213,7 +245,7 @@ static double crossing_seconds(const struct reuse_cell *cell) {
         return INFINITY;
     double in = costs.to_device_ns + bytes * costs.to_device_ns_per_byte;
     double out = costs.to_host_ns + bytes * costs.to_host_ns_per_byte;
-    return 1e-9 * fmax(in, out);
+    return 1e-9 * cell->kernel->arrays * (in + out);
 }
 
 /*
@@ -225,7 +257,8 @@ static double learning_extra(const struct reuse_cell *cell, const struct reuse_o
     return (outcome->first + outcome->learning - fmax(best_start, 2 * best)) / crossing_seconds(cell);
 }
 
-static void judge(struct reuse_result *result, struct reuse_outcome *outcomes) {
+static void judge(struct reuse_result *result) {
+    struct reuse_outcome *outcomes = result->outcomes;
     double best = INFINITY, best_start = INFINITY;
     for (int s = 0; s < REUSE_STRATEGIES; s++) {
         result->median[s] = outcomes[s].wrong ? 0 : samples_median(&outcomes[s].samples);
@@ -251,65 +284,119 @@ static double host_alone(const struct reuse_cell *cell) {
     return known[cell->action];
 }
 
-static ferry_status run_cell(struct report *report, struct reuse_setup *setup, struct reuse_result *result, size_t runs,
-                             double allowance) {
-    static struct reuse_outcome outcomes[REUSE_STRATEGIES];
-    double host = host_alone(&result->cell);
-    if (!open_buffers(setup, result->cell.size_bytes))
-        return ferry_error(FERRY_OUT_OF_MEMORY, "no memory for explicit copies of %zu bytes", result->cell.size_bytes);
-    ferry_status status = reuse_cell_run(setup, &result->cell, runs, allowance, outcomes);
-    if (status)
-        return status;
-    judge(result, outcomes);
-    snprintf(result->explanation, sizeof result->explanation, "%s", outcomes[REUSE_AUTO].explanation);
+static void finish_cell(struct matrix_run *run, struct reuse_result *result) {
+    result->host = host_alone(&result->cell);
+    judge(result);
     for (int s = 0; s < REUSE_STRATEGIES; s++)
-        if (outcomes[s].tried && !outcomes[s].wrong)
-            add_case(report, result, s, &outcomes[s], host);
-    reuse_print_cell(setup, result, host);
-    return FERRY_OK;
+        if (result->outcomes[s].tried && !result->outcomes[s].wrong)
+            add_case(run->report, result, s);
+    reuse_print_cell(&run->setup, result);
 }
 
 static double weight(const struct reuse_cell *cell) {
     return (double)(cell->size_bytes > LIGHTEST_BYTES ? cell->size_bytes : LIGHTEST_BYTES);
 }
 
-/* Each cell may take its part of the time that is left, by its size. *done cells were run. */
-static ferry_status run_cells(struct report *report, struct reuse_setup *setup, struct reuse_result *results, size_t n,
-                              const struct suite_options *options, size_t *done) {
-    double end = now_seconds() + (options->seconds > 0 ? options->seconds : SECONDS), weights = 0;
-    size_t runs = options->runs ? options->runs : options->quick ? 9 : RUNS;
+/* Each cell may take its part of the time that is left, by its size. */
+static ferry_status run_cell(struct matrix_run *run, struct reuse_result *result, const struct turn *turn) {
+    const struct reuse_cell *cell = &result->cell;
+    double share = weight(cell) * turn->share / run->weights;
+    if (!open_buffers(&run->setup, cell->size_bytes))
+        return ferry_error(FERRY_OUT_OF_MEMORY, "no memory for explicit copies of %zu bytes", cell->size_bytes);
+    run->weights -= weight(cell) * turn->share;
+    result->complete = turn->is_last;
+    return reuse_cell_run(&run->setup, cell, turn->strategies, run->runs, (run->end - now_seconds()) * share,
+                          result->outcomes);
+}
+
+/* Cells from run->judged up to `end` as far as time allows; *reached is the first that it did not. */
+static ferry_status take_turn(struct matrix_run *run, const struct turn *turn, size_t end, size_t *reached) {
+    double left = run->end - now_seconds();
+    double deadline = turn->is_last ? run->end : run->end - left * (1 - turn->share);
     ferry_status status = FERRY_OK;
-    for (size_t i = 0; i < n; i++)
-        weights += weight(&results[i].cell);
-    for (*done = 0; *done < n && !status && now_seconds() < end; (*done)++) {
-        const struct reuse_cell *cell = &results[*done].cell;
-        if (*done > 0 && cell->size_bytes != results[*done - 1].cell.size_bytes)
+    size_t i = run->judged;
+    for (; i < end && !status && now_seconds() < deadline; i++) {
+        status = run_cell(run, &run->results[i], turn);
+        if (!status && turn->is_last)
+            finish_cell(run, &run->results[i]);
+    }
+    *reached = i;
+    return status;
+}
+
+/* Cells that differ in passes and actions only. */
+static size_t group_end(const struct matrix_run *run, size_t begin) {
+    const struct reuse_cell *first = &run->results[begin].cell;
+    size_t end = begin + 1;
+    while (end < run->n && run->results[end].cell.kernel == first->kernel &&
+           run->results[end].cell.size_bytes == first->size_bytes)
+        end++;
+    return end;
+}
+
+static bool fit_together(const struct reuse_cell *cell) {
+    size_t arrays = REUSE_MANAGED * (size_t)cell->kernel->arrays;
+    return arrays * cell->size_bytes + OWN_BYTES < ferry_limit();
+}
+
+/* Where the arrays of four policies are more than the limit allows, `none` has a turn of its own, after the others'
+ * have been given back. */
+static ferry_status run_group(struct matrix_run *run, size_t end) {
+    static const struct turn together = {REUSE_ALL, 1, true},
+                             apart[] = {{REUSE_ALL & ~(1u << REUSE_NONE), OTHERS_SHARE, false},
+                                        {1u << REUSE_NONE, 1 - OTHERS_SHARE, true}};
+    size_t reached, completed = 0;
+    if (fit_together(&run->results[run->judged].cell)) {
+        ferry_status status = take_turn(run, &together, end, &reached);
+        run->judged = reached;
+        return status;
+    }
+    ferry_status status = take_turn(run, &apart[0], end, &reached);
+    if (!status)
+        status = ferry_trim();
+    if (!status)
+        status = take_turn(run, &apart[1], reached, &completed);
+    if (!status)
+        status = ferry_trim();
+    for (size_t i = completed; i < reached && !status; i++)
+        finish_cell(run, &run->results[i]);
+    run->judged = reached;
+    return status;
+}
+
+static ferry_status run_cells(struct matrix_run *run, double seconds) {
+    ferry_status status = FERRY_OK;
+    run->end = now_seconds() + seconds;
+    for (size_t i = 0; i < run->n; i++)
+        run->weights += weight(&run->results[i].cell);
+    while (run->judged < run->n && !status && now_seconds() < run->end) {
+        size_t begin = run->judged;
+        if (begin > 0 && run->results[begin].cell.size_bytes != run->results[begin - 1].cell.size_bytes)
             status = ferry_trim();
         if (!status)
-            status = run_cell(report, setup, &results[*done], runs, (end - now_seconds()) * weight(cell) / weights);
-        weights -= weight(cell);
+            status = run_group(run, group_end(run, begin));
     }
     return status;
 }
 
 static enum suite_end run_matrix(const struct matrix *matrix, const struct suite_options *options,
                                  struct report *report, char message[SUITE_MESSAGE]) {
-    static struct reuse_setup setup;
-    size_t n, done = 0;
-    setup.modelled = clock_is_virtual();
-    ferry_status status = open_setup(&setup);
-    struct reuse_result *results = status ? NULL : make_cells(matrix, setup.has_product, &n);
-    if (results) {
-        reuse_print_head(&setup);
-        status = run_cells(report, &setup, results, n, options, &done);
+    static struct matrix_run run;
+    run = (struct matrix_run){.report = report, .setup.modelled = clock_is_virtual()};
+    run.runs = options->runs ? options->runs : options->quick ? 9 : RUNS;
+    ferry_status status = open_setup(&run.setup);
+    run.results = status ? NULL : make_cells(matrix, run.setup.has_product, &run.n);
+    if (run.results) {
+        reuse_print_head(&run.setup);
+        status = run_cells(&run, options->seconds > 0 ? options->seconds : SECONDS);
         if (!status)
-            reuse_summarise(report, &setup, results, done, n - done);
+            reuse_summarise(report, &run.setup, run.results, run.n, run.judged);
     }
-    bool broke_off = status || !results;
+    bool broke_off = status || !run.results;
     if (broke_off)
         snprintf(message, SUITE_MESSAGE, "the benchmark broke off: %s", status ? ferry_error_detail() : "no memory");
-    free(results);
-    close_setup(&setup);
+    free(run.results);
+    close_setup(&run.setup);
     return broke_off ? SUITE_FAILED : SUITE_DONE;
 }
 
@@ -328,10 +415,9 @@ static enum suite_end run(const struct suite_options *options, char message[SUIT
 const struct suite suite_reuse = {
     "reuse",
     "Kernels go over an array once or up to sixteen times, then the host does nothing with it, overwrites it, updates "
-    "a "
-    "tenth, reads all or reads a sample, and so on: for four kernels and four sizes, under every policy and with "
+    "a tenth, reads all or reads a sample, and so on: for four kernels and four sizes, under every policy and with "
     "explicit copies, in turns. The regret of auto is its time over the best of the other policies, known with "
     "hindsight.",
-    "10G",
+    "8G",
     run,
 };

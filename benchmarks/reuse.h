@@ -87,7 +87,7 @@ ferry_status reuse_run_open(struct reuse_run *run, struct reuse_setup *setup, co
 /* The first one fills the inputs in place of the host's part. Seconds by the suite's clock; results are checked
  * afterwards. */
 ferry_status reuse_run_epoch(struct reuse_run *run, double *seconds);
-/* Why the result is where it is, in the library's words. */
+/* Why the arrays are where they are, in the library's words. */
 void reuse_run_explain(const struct reuse_run *run, char *text, size_t bytes);
 void reuse_run_close(struct reuse_run *run);
 
@@ -95,32 +95,46 @@ void reuse_run_close(struct reuse_run *run);
  * clock, which does not count it. */
 double reuse_host_alone(enum reuse_action action, size_t n);
 
+/* Bytes, by the library's account. */
+struct reuse_crossed {
+    uint64_t to_device, to_host;
+};
+
+#define REUSE_EXPLANATION 2048
 struct reuse_outcome {
     bool tried, wrong;
-    double first, learning;      /* seconds of the two unmeasured epochs */
-    struct samples samples;      /* of the measured ones */
-    uint64_t to_device, to_host; /* bytes that crossed in those, by the library's account */
-    char explanation[1024];
+    double first, learning;              /* seconds of the two unmeasured epochs */
+    struct samples samples;              /* of the measured ones */
+    struct reuse_crossed learned;        /* in the unmeasured ones */
+    struct reuse_crossed crossed;        /* in the measured ones */
+    char learned_why[REUSE_EXPLANATION]; /* where the arrays are, after the unmeasured epochs */
+    char why[REUSE_EXPLANATION];         /* and after all */
 };
 
-/* Runs a cell under all strategies, epoch by epoch in turns; `allowance` seconds are there for it. */
-ferry_status reuse_cell_run(struct reuse_setup *setup, const struct reuse_cell *cell, size_t runs, double allowance,
-                            struct reuse_outcome outcomes[REUSE_STRATEGIES]);
+#define REUSE_ALL ((1u << REUSE_STRATEGIES) - 1)
 
-/* A cell's result in short. */
+/* Runs a cell under the strategies of a set of bits, epoch by epoch in turns; `allowance` seconds are there for it. The
+ * outcomes of others stay. */
+ferry_status reuse_cell_run(struct reuse_setup *setup, const struct reuse_cell *cell, unsigned strategies, size_t runs,
+                            double allowance, struct reuse_outcome outcomes[REUSE_STRATEGIES]);
+
 struct reuse_result {
     struct reuse_cell cell;
+    double host; /* seconds of the host's part alone */
+    struct reuse_outcome outcomes[REUSE_STRATEGIES];
+    bool complete;                   /* all strategies were run */
     double median[REUSE_STRATEGIES]; /* seconds; 0: not run, or void */
     double regret;                   /* 0: there is none */
-    double learning_extra;           /* what the unmeasured epochs cost beyond the best policy's, over one crossing */
-    char explanation[1024];
+    double learning_extra; /* what the unmeasured epochs cost beyond the best policy's, over one crossing in and one out
+                              of every array of the cell */
 };
 
-/* The table's lines, and what is said at its end: mean and worst regret, in all and per size, and the worst cells. */
+/* The table's lines, and what is said at its end: mean and worst regret, in all and per size, and the worst cells. The
+ * first `judged` of the n results are there. */
 void reuse_print_head(const struct reuse_setup *setup);
-void reuse_print_cell(const struct reuse_setup *setup, const struct reuse_result *result, double host);
+void reuse_print_cell(const struct reuse_setup *setup, const struct reuse_result *result);
 void reuse_summarise(struct report *report, const struct reuse_setup *setup, const struct reuse_result *results,
-                     size_t n, size_t left_out);
+                     size_t n, size_t judged);
 /* "64 KiB" */
 #define REUSE_SIZE_TEXT 32
 void reuse_size_text(size_t bytes, char text[REUSE_SIZE_TEXT]);

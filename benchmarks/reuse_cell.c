@@ -1,4 +1,5 @@
 /* One cell of the suite `reuse`: all strategies in turns, as often as there is time. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "clock.h"
@@ -8,13 +9,14 @@
 
 #define UNMEASURED 2 /* epochs: the first, in which the inputs are filled, and one to learn from */
 #define RUNS_LEAST 3
-#define RUNS_LEAST_SLOW 2
+#define RUNS_LEAST_SLOW 2  /* of pageable copies, which no check looks at */
 #define SLOW_SECONDS 0.3   /* of an epoch of a strategy that is there for comparison only */
+#define HOPELESS_TIMES 10  /* a slow policy that takes so many times as long as the fastest runs once more */
 #define ENOUGH_SECONDS 0.1 /* of measured epochs per strategy */
 
-static void subtract(ferry_stats *now, const ferry_stats *before) {
-    now->bytes_to_device -= before->bytes_to_device;
-    now->bytes_to_host -= before->bytes_to_host;
+static void count(struct reuse_crossed *crossed, const ferry_stats *before, const ferry_stats *after) {
+    crossed->to_device += after->bytes_to_device - before->bytes_to_device;
+    crossed->to_host += after->bytes_to_host - before->bytes_to_host;
 }
 
 /* An epoch, and what it added to the outcome. `wall` is how long it took, its checks included. */
@@ -29,21 +31,16 @@ static ferry_status run_epoch(struct reuse_run *run, struct reuse_outcome *outco
     if (status)
         return status;
     *wall = now_seconds() - begin;
-    if (run->epochs == 1) {
+    count(run->epochs > UNMEASURED ? &outcome->crossed : &outcome->learned, &before, &after);
+    if (run->epochs == 1)
         outcome->first = seconds;
-    } else if (run->epochs == UNMEASURED) {
-        outcome->learning = seconds;
-    } else {
-        subtract(&after, &before);
-        outcome->to_device += after.bytes_to_device;
-        outcome->to_host += after.bytes_to_host;
+    else if (run->epochs > UNMEASURED)
         samples_add(&outcome->samples, seconds);
-    }
+    else
+        outcome->learning = seconds;
+    if (run->epochs == UNMEASURED)
+        reuse_run_explain(run, outcome->learned_why, sizeof outcome->learned_why);
     return FERRY_OK;
-}
-
-static bool only_compared(int strategy) {
-    return strategy == REUSE_NONE || strategy == REUSE_PAGEABLE;
 }
 
 /* On the virtual clock the same on every machine. */
@@ -51,36 +48,51 @@ static size_t plan_modelled(const struct reuse_run *run, size_t runs) {
     return !run->sparse || runs < RUNS_LEAST ? runs : RUNS_LEAST;
 }
 
+static size_t least_runs(int strategy, double seconds, double fastest) {
+    if (seconds <= SLOW_SECONDS)
+        return RUNS_LEAST;
+    if (strategy == REUSE_PAGEABLE)
+        return RUNS_LEAST_SLOW;
+    return strategy != REUSE_NONE && seconds > HOPELESS_TIMES * fastest ? 1 : RUNS_LEAST;
+}
+
 /* Measured epochs of a strategy whose epochs take `seconds`, in `share` of the time that all would take. */
-static size_t plan_runs(int strategy, double seconds, size_t runs, double share) {
-    bool slow = only_compared(strategy) && seconds > SLOW_SECONDS;
-    size_t least = slow ? RUNS_LEAST_SLOW : RUNS_LEAST;
-    double wanted = slow ? RUNS_LEAST_SLOW : share * ENOUGH_SECONDS / (seconds > 1e-9 ? seconds : 1e-9);
+static size_t plan_runs(int strategy, double seconds, double fastest, size_t runs, double share) {
+    size_t least = least_runs(strategy, seconds, fastest);
+    double wanted = share * ENOUGH_SECONDS / (seconds > 1e-9 ? seconds : 1e-9);
     size_t planned = wanted > (double)runs ? runs : (size_t)wanted;
     return planned > least ? planned : least < runs ? least : runs;
 }
 
-static void plan_all(const struct reuse_run *all_runs, const struct reuse_outcome *outcomes, const double *walls,
-                     size_t runs, double left, size_t *planned) {
-    double all = 0;
-    for (int s = 0; s < REUSE_STRATEGIES; s++)
-        all += outcomes[s].tried ? walls[s] * (double)plan_runs(s, walls[s], runs, 1) : 0;
-    double share = all > left && all > 0 ? (left > 0 ? left / all : 0) : 1;
-    for (int s = 0; s < REUSE_STRATEGIES; s++)
-        if (outcomes[s].tried)
-            planned[s] = UNMEASURED + (all_runs[s].setup->modelled ? plan_modelled(&all_runs[s], runs)
-                                                                   : plan_runs(s, walls[s], runs, share));
+static double fastest_policy(unsigned strategies, const double *walls) {
+    double fastest = INFINITY;
+    for (int s = 0; s < REUSE_MANAGED; s++)
+        fastest = strategies >> s & 1 ? fmin(fastest, walls[s]) : fastest;
+    return fastest;
 }
 
-static ferry_status run_in_turns(struct reuse_run *runs, struct reuse_outcome *outcomes, size_t most, double end) {
+static void plan_all(const struct reuse_run *all_runs, unsigned strategies, const double *walls, size_t runs,
+                     double left, size_t *planned) {
+    double all = 0, fastest = fastest_policy(strategies, walls);
+    for (int s = 0; s < REUSE_STRATEGIES; s++)
+        all += planned[s] ? walls[s] * (double)plan_runs(s, walls[s], fastest, runs, 1) : 0;
+    double share = all > left && all > 0 ? (left > 0 ? left / all : 0) : 1;
+    for (int s = 0; s < REUSE_STRATEGIES; s++)
+        if (planned[s])
+            planned[s] = UNMEASURED + (all_runs[s].setup->modelled ? plan_modelled(&all_runs[s], runs)
+                                                                   : plan_runs(s, walls[s], fastest, runs, share));
+}
+
+static ferry_status run_in_turns(struct reuse_run *runs, unsigned strategies, struct reuse_outcome *outcomes,
+                                 size_t most, double end) {
     size_t planned[REUSE_STRATEGIES];
     double walls[REUSE_STRATEGIES] = {0};
     bool busy = true;
     for (int s = 0; s < REUSE_STRATEGIES; s++)
-        planned[s] = outcomes[s].tried ? UNMEASURED : 0;
+        planned[s] = strategies >> s & 1 ? UNMEASURED : 0;
     for (size_t epoch = 0; busy; epoch++) {
         if (epoch == UNMEASURED)
-            plan_all(runs, outcomes, walls, most, end - now_seconds(), planned);
+            plan_all(runs, strategies, walls, most, end - now_seconds(), planned);
         busy = epoch < UNMEASURED;
         for (int s = 0; s < REUSE_STRATEGIES; s++) {
             ferry_status status = epoch < planned[s] ? run_epoch(&runs[s], &outcomes[s], &walls[s]) : FERRY_OK;
@@ -92,25 +104,31 @@ static ferry_status run_in_turns(struct reuse_run *runs, struct reuse_outcome *o
     return FERRY_OK;
 }
 
-ferry_status reuse_cell_run(struct reuse_setup *setup, const struct reuse_cell *cell, size_t runs, double allowance,
-                            struct reuse_outcome outcomes[REUSE_STRATEGIES]) {
+static void end_run(struct reuse_run *run, struct reuse_outcome *outcome) {
+    outcome->wrong = run->wrong;
+    reuse_run_explain(run, outcome->why, sizeof outcome->why);
+    reuse_run_close(run);
+}
+
+ferry_status reuse_cell_run(struct reuse_setup *setup, const struct reuse_cell *cell, unsigned strategies, size_t runs,
+                            double allowance, struct reuse_outcome outcomes[REUSE_STRATEGIES]) {
     static struct reuse_run all[REUSE_STRATEGIES];
     double end = now_seconds() + allowance;
     ferry_status status = FERRY_OK;
+    if (!setup->has_explicit)
+        strategies &= (1u << REUSE_MANAGED) - 1;
     for (int s = 0; s < REUSE_STRATEGIES; s++) {
-        outcomes[s] = (struct reuse_outcome){.tried = s < REUSE_MANAGED || setup->has_explicit};
         all[s] = (struct reuse_run){.epochs = 0};
-        if (!status)
+        if (!status && strategies >> s & 1) {
+            outcomes[s] = (struct reuse_outcome){.tried = true};
             status = reuse_run_open(&all[s], setup, cell, (enum reuse_strategy)s);
+        }
     }
     if (!status)
-        status = run_in_turns(all, outcomes, runs, end);
-    for (int s = 0; s < REUSE_STRATEGIES; s++) {
-        outcomes[s].wrong = all[s].wrong;
-        if (!status && s < REUSE_MANAGED)
-            reuse_run_explain(&all[s], outcomes[s].explanation, sizeof outcomes[s].explanation);
-        reuse_run_close(&all[s]);
-    }
+        status = run_in_turns(all, strategies, outcomes, runs, end);
+    for (int s = 0; s < REUSE_STRATEGIES; s++)
+        if (all[s].setup)
+            end_run(&all[s], &outcomes[s]);
     return status;
 }
 

@@ -233,7 +233,7 @@ ferry_status reuse_run_epoch(struct reuse_run *run, double *seconds) {
 
 void reuse_run_explain(const struct reuse_run *run, char *text, size_t bytes) {
     *text = '\0';
-    for (int i = 0; i < run->cell->kernel->arrays && managed(run); i++) {
+    for (int i = 0; i < run->cell->kernel->arrays && managed(run) && run->arrays[i].owner; i++) {
         size_t used = strlen(text);
         snprintf(text + used, bytes - used, "%s%c ", i ? "; " : "", "xyz"[i]);
         used = strlen(text);

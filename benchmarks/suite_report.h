@@ -8,8 +8,8 @@
 /* Opens the report, with what was measured where and by which clock. False, with a message, when it cannot. */
 bool suite_report_begin(struct report *report, const struct suite_options *options, char message[SUITE_MESSAGE]);
 
-/* Ends it. SUITE_FAILED when the suite had failed, the file could not be written, or checks that were asked for do not
- * hold. */
+/* Checks how much managed memory the suite has had, and ends the report. SUITE_FAILED when the suite had failed, the
+ * file could not be written, or checks that were asked for do not hold. */
 enum suite_end suite_report_end(struct report *report, const struct suite_options *options, enum suite_end end,
                                 char message[SUITE_MESSAGE]);
 

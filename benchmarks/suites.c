@@ -1,12 +1,15 @@
 #include "suites.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "clock.h"
 #include "ferry/ferry.h"
 #include "pinned.h"
 #include "suite_report.h"
+
+#define MEMORY_GIB 8
 
 const struct suite *const suites[] = {&suite_reuse, &suite_placement};
 const size_t suite_count = sizeof suites / sizeof *suites;
@@ -28,8 +31,17 @@ bool suite_report_begin(struct report *report, const struct suite_options *optio
     return true;
 }
 
+/* What the suites allow themselves on the machine that they are for. */
+static void check_memory(struct report *report) {
+    ferry_stats stats;
+    double gib = ferry_stats_get(&stats) ? INFINITY : (double)stats.peak_bytes / (double)((size_t)1 << 30);
+    report_check(report, gib <= MEMORY_GIB, "managed memory, GiB at most", gib);
+}
+
 enum suite_end suite_report_end(struct report *report, const struct suite_options *options, enum suite_end end,
                                 char message[SUITE_MESSAGE]) {
+    if (end == SUITE_DONE)
+        check_memory(report);
     if (!report_end(report)) {
         snprintf(message, SUITE_MESSAGE, "%s: %s", options->json, strerror(errno));
         return SUITE_FAILED;

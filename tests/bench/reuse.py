@@ -58,6 +58,8 @@ def check_matrix(bench):
 def check_crossings(bench, results):
     """By hand: what prefetching has to move of an array, per epoch."""
     for case in results["cases"]:
+        if case["strategy"] == "auto":
+            bench.check(all(case[name].startswith("x ") for name in ("explanation", "learning_explanation")), f"{case}")
         if case["strategy"] != "prefetch" or case["passes"] != 1 or case["kernel"] not in ("out-of-place", "in-place"):
             continue
         in_place = case["kernel"] == "in-place"
@@ -65,6 +67,7 @@ def check_crossings(bench, results):
         home = {"nothing": 0, "overwrite": 0, "read": 1}.get(case["action"])
         if there is not None:
             bench.check((case["to_device_x"], case["to_host_x"]) == (there, home), f"{case}")
+            bench.check(case["learning_to_device_x"] >= 1, f"{case}")
 
 
 def check_selection(bench):
@@ -76,8 +79,21 @@ def check_selection(bench):
 def check_time(bench):
     """What there is no time for is said."""
     result = bench.run("bench", "reuse", "--time", "1", "--size", "16M", "--runs", "50", "--check")
-    if "cells left out for want of time: 0" not in result.stdout:
+    if "holds  cells left out" not in result.stdout:
         bench.check(result.returncode == 1 and "FAILS  cells left out" in result.stdout, result.stdout[-500:])
+
+
+def check_limit(bench):
+    """Where four policies' arrays are more than the limit, `none` comes after the others, and nothing else changes."""
+    selection = "reuse", "--size", "8M", "--passes", "2", "--kernel", "out-of-place", "--action", "read,update"
+    cells = {("out-of-place", 8 << 20, 2, action) for action in ("read", "update")}
+    peaks = []
+    for limit in ("256M", "64M"):
+        _, results = bench.measure(*selection, FERRY_LIMIT=limit)
+        check_cells(bench, results, cells, POLICIES)
+        bench.check(suite.figure(results, "strategies with a wrong result") == 0, "wrong results")
+        peaks.append(suite.figure(results, "managed memory, GiB at most") * 1024)
+    bench.check(peaks[0] > 64 > peaks[1] >= 48, f"managed memory, MiB: {peaks}")
 
 
 def check_large(bench):
@@ -96,6 +112,7 @@ def check(bench):
         check_large(bench)
     check_selection(bench)
     check_time(bench)
+    check_limit(bench)
 
 
 os.environ.pop("FERRY_POLICY", None)

@@ -12,9 +12,10 @@ class Bench:
         self.on_device = os.environ.get("FERRY_BACKEND") == "cuda"
         self.failures = self.checks = 0
 
-    def run(self, *arguments):
+    def run(self, *arguments, **environment):
         return subprocess.run([self.program, *arguments], cwd=self.folder, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env={**os.environ, **environment})
 
     def check(self, holds, message):
         self.checks += 1
@@ -23,10 +24,10 @@ class Bench:
             print("FAILED:", message)
         return holds
 
-    def measure(self, *arguments):
+    def measure(self, *arguments, **environment):
         """A run that must succeed: what it printed, and its file."""
         path = os.path.join(self.folder, "results.json")
-        result = self.run("bench", *arguments, "--json", path)
+        result = self.run("bench", *arguments, "--json", path, **environment)
         self.check(result.returncode == 0 and not result.stderr, f"{arguments}: {result.returncode} {result.stderr}")
         with open(path) as stream:
             return result.stdout, json.load(stream)
@@ -42,6 +43,10 @@ class Bench:
         self.check(results["clock"] == ("real" if self.on_device else "modelled"), f"clock {results['clock']}")
         for case in results["cases"]:
             self.check(0 <= case["min_ms"] <= case["median_ms"] <= case["max_ms"] and case["runs"] > 0, f"{case}")
+
+
+def figure(results, text):
+    return next(entry["figure"] for entry in results["checks"] if entry["check"] == text)
 
 
 def main(check):
