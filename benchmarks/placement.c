@@ -31,7 +31,8 @@ static void choose_sizes(struct placement *placement, const struct suite_options
     }
     for (size_t i = 0; i < placement->nsizes; i++)
         largest = placement->sizes[i] > largest ? placement->sizes[i] : largest;
-    placement->chain_bytes = placement->modelled && largest > 16 * MIB ? 16 * MIB : largest;
+    size_t most = placement->modelled ? 16 * MIB : 1024 * MIB;
+    placement->chain_bytes = largest > most ? most : largest;
     placement->crossings_bytes = largest > 256 * MIB ? 256 * MIB : placement->chain_bytes;
 }
 
@@ -76,6 +77,6 @@ const struct suite suite_placement = {
     "memory; ten kernels in a chain beside orders of prefetches written by hand, and as a loop that allocates its "
     "temporaries; what a launch costs when nothing has to move; and, by the driver's own count, bytes that cross "
     "though nobody needs them.",
-    "16G",
+    "8G",
     run,
 };
