@@ -21,5 +21,7 @@ bool pinned_copy(bool to_device);
 /* Loads the kernel of a PTX text; launches it `count` times on a stream of its own, and waits when `wait`. */
 bool pinned_kernel_open(const char *ptx, const char *name);
 bool pinned_launch(size_t count, bool wait);
+/* Launches it once on a stream of the caller's, a cudaStream_t. */
+bool pinned_enqueue(void *stream);
 
 #endif

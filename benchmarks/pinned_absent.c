@@ -31,3 +31,8 @@ bool pinned_launch(size_t count, bool wait) {
     (void)count, (void)wait;
     return false;
 }
+
+bool pinned_enqueue(void *stream) {
+    (void)stream;
+    return false;
+}

@@ -5,9 +5,10 @@
 
 #define OPERANDS 3
 #define OPERAND_BYTES ((size_t)1 << 20)
-#define BATCH 1000 /* launches that are timed as one */
-#define BATCHES 21
-#define ROW 10 /* batches in a row */
+#define BATCH 200 /* launches that are timed as one: few enough for the device's queue never to be full */
+#define BATCHES 41
+#define THOUSAND 1000
+#define ROW 10 /* thousands in a row */
 #define OVERHEAD_NS 1000
 #define GROWTH 1.1
 
@@ -21,95 +22,107 @@ static const char bare_ptx[] = ".version 7.0\n"
 
 struct launches {
     const struct bench_kernels *kernels;
+    bool has_bare;
+    void *stream; /* the library's own, on which bare launches go as well */
     ferry_array arrays[OPERANDS];
-    ferry_arg args[OPERANDS];
+    ferry_operand operands[OPERANDS];
 };
 
-typedef ferry_status (*batch_function)(struct launches *launches);
+typedef ferry_status (*launch_function)(const struct launches *launches, size_t operands);
 
-static ferry_status with_movement(struct launches *launches) {
+/* What everything is held against: CUDA's own launch; without CUDA, one of the library's that moves nothing. */
+static ferry_status bare(const struct launches *launches, size_t operands) {
+    (void)operands;
+    if (!launches->has_bare)
+        return bench_enqueue_nothing(launches->kernels);
+    return pinned_enqueue(launches->stream) ? FERRY_OK : ferry_error(FERRY_BACKEND, "a bare launch failed");
+}
+
+/* The same launch with movement around it. */
+static ferry_status acquired(const struct launches *launches, size_t operands) {
+    ferry_status status = ferry_acquire(launches->operands, operands, NULL);
+    if (status)
+        return status;
+    status = bare(launches, operands);
+    ferry_status completed = ferry_complete(launches->operands, operands, NULL);
+    return status ? status : completed;
+}
+
+static ferry_status launched(const struct launches *launches, size_t operands) {
     const ferry_grid grid = {.blocks = {1}, .threads = {32}};
-    ferry_status status = FERRY_OK;
-    for (int i = 0; i < BATCH && !status; i++)
-        status = ferry_launch(launches->kernels->nothing, grid, launches->args, OPERANDS, NULL);
-    return status;
+    ferry_arg args[OPERANDS] = {{.value = NULL}};
+    for (size_t i = 0; i < operands; i++)
+        args[i].operand = launches->operands[i];
+    return ferry_launch(launches->kernels->nothing, grid, args, operands, NULL);
 }
 
-static ferry_status movement_alone(struct launches *launches) {
-    ferry_operand operands[OPERANDS];
-    ferry_status status = FERRY_OK;
-    for (int i = 0; i < OPERANDS; i++)
-        operands[i] = launches->args[i].operand;
-    for (int i = 0; i < BATCH && !status; i++) {
-        status = ferry_acquire(operands, OPERANDS, NULL);
-        if (!status)
-            status = ferry_complete(operands, OPERANDS, NULL);
-    }
-    return status;
+static ferry_status applied(const struct launches *launches, size_t operands) {
+    const ferry_view *in[] = {&launches->arrays[0].view, &launches->arrays[2].view};
+    return ferry_apply(FERRY_OP_ADD, in, (int)operands - 1, &launches->arrays[1].view, NULL);
 }
 
-static ferry_status alone(struct launches *launches) {
-    ferry_status status = FERRY_OK;
-    for (int i = 0; i < BATCH && !status; i++)
-        status = bench_enqueue_nothing(launches->kernels);
-    return status;
-}
-
-static ferry_status bare(struct launches *launches) {
-    (void)launches;
-    return pinned_launch(BATCH, false) ? FERRY_OK : ferry_error(FERRY_BACKEND, "a bare launch failed");
-}
-
-enum { MOVING, MOVEMENT, ALONE, BARE, KINDS };
+enum { BARE, ACQUIRED, ACQUIRED_ALL = ACQUIRED + OPERANDS - 1, LAUNCHED, APPLIED, KINDS };
 static const struct {
     const char *name;
-    batch_function launch;
+    launch_function launch;
+    size_t operands;
 } kinds[KINDS] = {
-    {"with movement", with_movement}, {"movement alone", movement_alone}, {"alone", alone}, {"bare CUDA", bare}};
+    {"bare", bare, 0},
+    {"acquired, 1 operand", acquired, 1},
+    {"acquired, 2", acquired, 2},
+    {"acquired, 3", acquired, 3},
+    {"ferry_launch, 3", launched, 3},
+    {"ferry_apply, 3", applied, 3},
+};
 
-/* Seconds for one launch. */
-static ferry_status time_batch(struct launches *launches, int kind, struct samples *samples) {
+/* Seconds for one of `count` launches that are timed as one. */
+static ferry_status time_batch(const struct launches *launches, int kind, size_t count, struct samples *samples) {
+    ferry_status status = FERRY_OK;
     double begin = now_seconds();
-    ferry_status status = kinds[kind].launch(launches);
-    samples_add(samples, (now_seconds() - begin) / BATCH);
+    for (size_t i = 0; i < count && !status; i++)
+        status = kinds[kind].launch(launches, kinds[kind].operands);
+    samples_add(samples, (now_seconds() - begin) / (double)count);
     return status;
 }
 
-static ferry_status measure_overhead(struct placement *placement, struct launches *launches, int count) {
+static void report_overhead(struct placement *placement, struct samples *samples) {
+    char text[128];
+    for (int kind = 0; kind < KINDS; kind++) {
+        double ns = 1e9 * samples_median(&samples[kind]), over = ns - 1e9 * samples_median(&samples[BARE]);
+        report_case(placement->report, "launch, operands in place", kinds[kind].name, OPERAND_BYTES, &samples[kind]);
+        report_number(placement->report, "median_ns", ns);
+        report_number(placement->report, "ns_over_bare", over);
+        report_case_end(placement->report);
+        snprintf(text, sizeof text, "launch, operands in place, %s: ns over a bare one", kinds[kind].name);
+        if (kind == ACQUIRED_ALL && !placement->modelled)
+            report_check(placement->report, over <= OVERHEAD_NS, text, over);
+    }
+}
+
+static ferry_status measure_overhead(struct placement *placement, const struct launches *launches) {
     static struct samples samples[KINDS];
     ferry_status status = FERRY_OK;
     for (int i = 0; i <= BATCHES && !status; i++)
-        for (int kind = 0; kind < count && !status; kind++) {
-            samples[kind].n = i == 1 ? 0 : samples[kind].n; /* the first is unmeasured */
+        for (int kind = 0; kind < KINDS && !status; kind++) {
+            samples[kind].n = i <= 1 ? 0 : samples[kind].n; /* the first is unmeasured */
             status = ferry_sync(NULL);
             if (!status)
-                status = time_batch(launches, kind, &samples[kind]);
+                status = time_batch(launches, kind, BATCH, &samples[kind]);
         }
-    if (status)
-        return status;
-    for (int kind = 0; kind < count; kind++) {
-        report_case(placement->report, "launch, three operands in place", kinds[kind].name, OPERAND_BYTES,
-                    &samples[kind]);
-        report_number(placement->report, "median_ns", 1e9 * samples_median(&samples[kind]));
-        report_case_end(placement->report);
-    }
-    double added = 1e9 * (samples_median(&samples[MOVING]) - samples_median(&samples[count - 1]));
-    if (!placement->modelled)
-        report_check(placement->report, added <= OVERHEAD_NS,
-                     count > BARE ? "launch, operands in place: ns over a bare one"
-                                  : "launch: ns over one without movement",
-                     added);
-    return FERRY_OK;
+    if (!status)
+        report_overhead(placement, samples);
+    return status;
 }
 
 /* The last thousand of ten thousand in a row over the first; once the queue is full, launches take as long as kernels.
  */
-static ferry_status measure_growth(struct placement *placement, struct launches *launches, int kind, double *ratio) {
+static ferry_status measure_growth(struct placement *placement, const struct launches *launches, int kind,
+                                   double *ratio) {
     static struct samples samples;
-    ferry_status status = kinds[kind].launch(launches);
+    ferry_status status = time_batch(launches, kind, THOUSAND, &samples);
     samples.n = 0;
     for (int i = 0; i < ROW && !status; i++)
-        status = time_batch(launches, kind, &samples);
+        status = time_batch(launches, kind, THOUSAND, &samples);
     if (status)
         return status;
     *ratio = samples.seconds[ROW - 1] / samples.seconds[0];
@@ -129,27 +142,25 @@ static ferry_status open_launches(struct launches *launches) {
         if (status)
             break;
         content_overwrite(&content, launches->arrays[i].view.data);
-        launches->args[i].operand =
-            (ferry_operand){.view = &launches->arrays[i].view, .access = accesses[i], .passes = 1};
+        launches->operands[i] = (ferry_operand){.view = &launches->arrays[i].view, .access = accesses[i], .passes = 1};
         status = ferry_prefetch(&launches->arrays[i].view, 0, NULL);
     }
     return status ? status : ferry_sync(NULL);
 }
 
 ferry_status placement_launches(struct placement *placement) {
-    struct launches launches = {.kernels = &placement->kernels};
-    bool has_bare = placement->has_explicit && pinned_kernel_open(bare_ptx, "bare");
+    static const int rows[] = {BARE, ACQUIRED_ALL, LAUNCHED};
+    struct launches launches = {.kernels = &placement->kernels, .stream = ferry_stream_native(NULL)};
     double ratios[KINDS] = {0};
+    launches.has_bare = placement->has_explicit && pinned_kernel_open(bare_ptx, "bare");
     ferry_status status = open_launches(&launches);
     if (!status)
-        status = measure_overhead(placement, &launches, has_bare ? KINDS : BARE);
-    for (int kind = 0; kind < (has_bare ? KINDS : BARE) && !status; kind++)
-        status = kind == MOVEMENT ? FERRY_OK : measure_growth(placement, &launches, kind, &ratios[kind]);
-    if (!status && !placement->modelled) {
-        double grown = ratios[MOVING] / ratios[has_bare ? BARE : ALONE];
-        report_check(placement->report, ratios[MOVING] <= GROWTH || grown <= GROWTH,
-                     "10,000 launches in a row: the last thousand over the first", ratios[MOVING]);
-    }
+        status = measure_overhead(placement, &launches);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && !status; i++)
+        status = measure_growth(placement, &launches, rows[i], &ratios[rows[i]]);
+    if (!status && !placement->modelled)
+        report_check(placement->report, ratios[LAUNCHED] <= GROWTH || ratios[LAUNCHED] / ratios[BARE] <= GROWTH,
+                     "10,000 launches in a row: the last thousand over the first", ratios[LAUNCHED]);
     for (int i = 0; i < OPERANDS; i++)
         ferry_array_release(&launches.arrays[i]);
     return status;

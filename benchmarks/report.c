@@ -102,7 +102,7 @@ void report_case(struct report *report, const char *name, const char *strategy, 
     double median = samples_median(samples);
     double low = samples->n ? samples->seconds[0] : 0, high = samples->n ? samples->seconds[samples->n - 1] : 0;
     if (!report->quiet)
-        printf("%-34s %-12s %12llu B  %12.6f ms", name, strategy, (unsigned long long)bytes, 1e3 * median);
+        printf("%-34s %-19s %12llu B  %12.6f ms", name, strategy, (unsigned long long)bytes, 1e3 * median);
     if (report->json)
         fprintf(report->json,
                 "%s\n    {\"case\": \"%s\", \"strategy\": \"%s\", \"bytes\": %llu, \"runs\": %zu, \"median_ms\": %.9g, "
