@@ -10,6 +10,7 @@
 #define OVER_PINNED 0.68    /* of 1 GiB, the time of explicit pinned copies at most */
 #define OVER_ZERO_COPY 1.04 /* the same kernel on pinned zero-copy memory */
 #define GIB ((size_t)1 << 30)
+#define KERNEL_BYTES ((size_t)64 << 20) /* from here on the kernel takes longer than its launch */
 
 enum { AUTO, PINNED, ZERO_COPY, STRATEGIES };
 static const char *const names[STRATEGIES] = {"auto", "pinned", "zero-copy"};
@@ -195,8 +196,11 @@ static void report_kernels(struct placement *placement, size_t bytes, struct sam
         report_case_end(placement->report);
     }
     double ratio = samples_median(&samples[1]) / samples_median(&samples[0]);
-    report_check(placement->report, ratio >= 0.9 && ratio <= 1.1,
-                 "log on the device: the suite's kernel over the library's", ratio);
+    static const char text[] = "log on the device: the suite's kernel over the library's";
+    if (bytes >= KERNEL_BYTES)
+        report_check(placement->report, ratio >= 0.9 && ratio <= 1.1, text, ratio);
+    else
+        printf("       %s: %.6g\n", text, ratio);
 }
 
 /* Whether the explicit strategies' kernel is as good as the library's. */
