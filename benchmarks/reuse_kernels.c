@@ -5,7 +5,7 @@
 #include "product.h"
 #include "reuse.h"
 
-#define TILE 128 /* a tiled product goes over its inputs once for every so many columns */
+#define TILE 128 /* a tiled product goes over its inputs once for every so many rows or columns */
 
 static ferry_operand operand(const ferry_array *array, ferry_access access, int passes) {
     return (ferry_operand){.view = &array->view, .access = access, .passes = passes};
@@ -52,10 +52,13 @@ static ferry_status complete_product(const struct reuse_run *run, const ferry_op
     return status ? status : completed;
 }
 
+/* What somebody says who knows how products are made: every tile of the result takes the inputs' rows and columns once.
+ */
 static ferry_status pass_product(const struct reuse_run *run) {
-    const ferry_operand operands[] = {operand(&run->arrays[0], FERRY_READ, FERRY_PASSES_MANY),
-                                      operand(&run->arrays[1], FERRY_READ, FERRY_PASSES_MANY),
-                                      operand(&run->arrays[2], FERRY_WRITE, FERRY_PASSES_MANY)};
+    int tiles = (run->cell->side + TILE - 1) / TILE;
+    const ferry_operand operands[] = {operand(&run->arrays[0], FERRY_READ, tiles),
+                                      operand(&run->arrays[1], FERRY_READ, tiles),
+                                      operand(&run->arrays[2], FERRY_WRITE, 1)};
     ferry_status status = ferry_acquire(operands, 3, NULL);
     if (status)
         return status;
