@@ -7,7 +7,8 @@
 # has to lie in .deps/. The steps: foundation sanitizer gpu-tests numpy placement reuse. All of them take more than one
 # session of ten minutes: name them in two.
 # FERRY_COMMIT names the commit where the folder is no checkout; FERRY_CUPTI and FERRY_CUBLAS name those libraries' files;
-# FERRY_TOTAL_S: seconds in all; FERRY_REUSE_S: of those, for the suite reuse.
+# FERRY_TOTAL_S: seconds in all, default 560; FERRY_REUSE_S: of those, for the suite reuse, default 330. No step may have
+# more than 8 GiB of managed memory.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 build=${1:-build/h200}
@@ -16,7 +17,7 @@ mkdir -p "$out"
 export FERRY_LIMIT=8G
 export FERRY_BACKEND=cuda
 total_s=${FERRY_TOTAL_S:-560}
-reuse_s=${FERRY_REUSE_S:-400}
+reuse_s=${FERRY_REUSE_S:-330}
 wanted=" ${*:2} "
 summary=()
 failed=0
@@ -159,13 +160,12 @@ foundation() {
     "$build/benchmarks/bench_foundation" --json "$out/foundation.json" --check
 }
 
-# 1 GiB arrays under four policies at once, or ten in a chain: more than the tests are allowed.
 placement() {
-    FERRY_LIMIT=16G "$build/tools/ferry" bench placement --json "$out/placement.json" --check
+    "$build/tools/ferry" bench placement --json "$out/placement.json" --check
 }
 
 reuse() {
-    FERRY_LIMIT=10G "$build/tools/ferry" bench reuse --json "$out/reuse.json" --time "$reuse_s" --check
+    "$build/tools/ferry" bench reuse --json "$out/reuse.json" --time "$reuse_s" --check
 }
 
 nvidia-smi --query-gpu=name,driver_version,memory.free --format=csv,noheader || echo "no nvidia-smi"
@@ -175,8 +175,8 @@ step foundation 60 foundation
 step sanitizer 150 sanitize
 step gpu-tests 380 gpu_tests
 step numpy 120 against_numpy
-step placement 120 placement
-step reuse $((reuse_s + 40)) reuse
+step placement 150 placement
+step reuse $((reuse_s + 60)) reuse
 
 printf '\n== summary, %d s\n' "$SECONDS"
 printf '%s\n' "${summary[@]}"

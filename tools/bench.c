@@ -142,7 +142,7 @@ int command_bench(int argc, char **argv) {
     option options[OPTION_COUNT] = {
         [OPTION_SIZE] = {"--size", NULL, OPTION_VALUE, "N,...", "sizes of an array, such as 64K,1M", false, NULL},
         [OPTION_RUNS] = {"--runs", NULL, OPTION_VALUE, "N", "measured runs of each case, at most", false, NULL},
-        [OPTION_TIME] = {"--time", NULL, OPTION_VALUE, "SECONDS", "for the whole suite", false, NULL},
+        [OPTION_TIME] = {"--time", NULL, OPTION_VALUE, "SECONDS", "for the whole suite reuse", false, NULL},
         [OPTION_JSON] = {"--json", NULL, OPTION_VALUE, "FILE", "writes the results there", false, NULL},
         [OPTION_QUICK] = {"--quick", NULL, OPTION_FLAG, "", "small sizes, few runs", false, NULL},
         [OPTION_CHECK] = {"--check", NULL, OPTION_FLAG, "", "exit status 1 when a figure is too large", false, NULL},
