@@ -1,6 +1,7 @@
 /* A backend that fails at every point in turn: errors are reported, beliefs and contents stay as they were. */
 #include "alloc/core.h"
 #include "alloc/region.h"
+#include "ferry/link.h"
 #include "tests/alloc/story.h"
 
 static ferry_view x, y;
@@ -22,7 +23,7 @@ static bool all_bytes(const ferry_view *view, unsigned char value) {
 }
 
 /* Fails the first call that the step makes, then the second, until it gets through. */
-static void until_it_succeeds(ferry_status (*step)(void), bool undone) {
+static void until(ferry_status (*step)(void), bool undone, const char *name) {
     uint64_t nth = 1;
     for (; nth < 200; nth++) {
         const uint64_t before_x = table_hash(&x), before_y = table_hash(&y);
@@ -46,8 +47,10 @@ static void until_it_succeeds(ferry_status (*step)(void), bool undone) {
             CHECK_UINT(after.prefetches_issued, before.prefetches_issued);
         }
     }
-    CHECK_THAT(nth > 1 && nth < 200, "it succeeded at attempt %ju", (uintmax_t)nth);
+    CHECK_THAT(nth > 1 && nth < 200, "%s succeeded at attempt %ju", name, (uintmax_t)nth);
 }
+
+#define UNTIL_IT_SUCCEEDS(step, undone) until((step), (undone), #step)
 
 static ferry_stream *other;
 
@@ -93,16 +96,16 @@ static ferry_status sync_all(void) {
 static void movement(void) {
     x = story_array(NULL, 3 * BLOCK, 1);
     y = story_array(NULL, 3 * BLOCK, 2);
-    until_it_succeeds(acquire, true);
-    until_it_succeeds(complete, false);
-    until_it_succeeds(acquire_on_other, true);
+    UNTIL_IT_SUCCEEDS(acquire, true);
+    UNTIL_IT_SUCCEEDS(complete, false);
+    UNTIL_IT_SUCCEEDS(acquire_on_other, true);
     CHECK_OK(ferry_complete(&(ferry_operand){.view = &x, .access = FERRY_READWRITE}, 1, other));
-    until_it_succeeds(host_read, true);
-    until_it_succeeds(host_write, true);
+    UNTIL_IT_SUCCEEDS(host_read, true);
+    UNTIL_IT_SUCCEEDS(host_write, true);
     CHECK(all_bytes(&x, 1));
-    until_it_succeeds(prefetch, true);
-    until_it_succeeds(make_stream, true);
-    until_it_succeeds(sync_all, true);
+    UNTIL_IT_SUCCEEDS(prefetch, true);
+    UNTIL_IT_SUCCEEDS(make_stream, true);
+    UNTIL_IT_SUCCEEDS(sync_all, true);
     CHECK_OK(ferry_host_acquire(&x, FERRY_READ));
     CHECK(all_bytes(&x, 1));
     ferry_free(x.data);
@@ -166,8 +169,10 @@ static void frees_in_flight(void) {
 }
 
 int main(void) {
+    ferry_link_costs costs;
     core_use_backend(backend_faulty(&backend_sim));
     REQUIRE_OK(ferry_stream_create(0, &other));
+    REQUIRE_OK(ferry_link_get(0, &costs)); /* later calls of the backend are those of movement */
     RUN(movement);
     RUN(allocation);
     RUN(frees_in_flight);

@@ -48,10 +48,10 @@ static void sizes(void) {
 
 static void policies(void) {
     ferry_policy policy = FERRY_POLICY_NONE;
-    CHECK_OK(ferry_policy_find("prefetch", &policy));
-    CHECK_INT(policy, FERRY_POLICY_PREFETCH);
-    CHECK_OK(ferry_policy_find("none", &policy));
-    CHECK_INT(policy, FERRY_POLICY_NONE);
+    for (int i = FERRY_POLICY_AUTO; i <= FERRY_POLICY_NONE; i++) {
+        CHECK_OK(ferry_policy_find(ferry_policy_name((ferry_policy)i), &policy));
+        CHECK_INT(policy, i);
+    }
     CHECK_STATUS(ferry_policy_find("Prefetch", &policy), FERRY_NOT_FOUND);
     CHECK_STATUS(ferry_policy_find("", &policy), FERRY_NOT_FOUND);
     CHECK(strstr(ferry_error_detail(), "prefetch") != NULL && strstr(ferry_error_detail(), "none") != NULL);
@@ -66,6 +66,7 @@ static void clear_environment(void) {
     unsetenv("FERRY_POLICY");
     unsetenv("FERRY_LIMIT");
     unsetenv("FERRY_OVERSUBSCRIBE");
+    unsetenv("FERRY_STRICT");
 }
 
 static void environment(void) {
@@ -73,18 +74,19 @@ static void environment(void) {
     clear_environment();
     CHECK_OK(options_resolve(NULL, &out));
     CHECK_STRING(out.backend, "auto");
-    CHECK_INT(out.policy, FERRY_POLICY_PREFETCH);
+    CHECK_INT(out.policy, FERRY_POLICY_AUTO);
     CHECK_UINT(out.limit_bytes, 0);
-    CHECK(!out.oversubscribe);
+    CHECK(!out.oversubscribe && !out.strict);
     setenv("FERRY_BACKEND", "sim", 1);
     setenv("FERRY_POLICY", "none", 1);
     setenv("FERRY_LIMIT", "64M", 1);
     setenv("FERRY_OVERSUBSCRIBE", "1", 1);
+    setenv("FERRY_STRICT", "1", 1);
     CHECK_OK(options_resolve(NULL, &out));
     CHECK_STRING(out.backend, "sim");
     CHECK_INT(out.policy, FERRY_POLICY_NONE);
     CHECK_UINT(out.limit_bytes, 64 << 20);
-    CHECK(out.oversubscribe);
+    CHECK(out.oversubscribe && out.strict);
     CHECK_OK(
         options_resolve(&(ferry_options){.backend = "cuda", .policy = FERRY_POLICY_PREFETCH, .limit_bytes = 5}, &out));
     CHECK_STRING(out.backend, "cuda");
@@ -92,7 +94,11 @@ static void environment(void) {
     CHECK_UINT(out.limit_bytes, 5);
     setenv("FERRY_OVERSUBSCRIBE", "0", 1);
     CHECK_OK(options_resolve(NULL, &out));
-    CHECK(!out.oversubscribe);
+    setenv("FERRY_STRICT", "0", 1);
+    CHECK_OK(options_resolve(NULL, &out));
+    CHECK(!out.oversubscribe && !out.strict);
+    CHECK_OK(options_resolve(&(ferry_options){.strict = true}, &out));
+    CHECK(out.strict);
 }
 
 static void bad_values_name_their_variable(void) {
