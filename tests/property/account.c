@@ -1,15 +1,16 @@
 /*
- * The accounts of a program under `prefetch`: what crossed must have been asked for, must be what the simulator saw,
- * and must be counted as redundant exactly when the same contents had crossed in the same direction before.
+ * The accounts of a program: what crossed must have been asked for, must be what the simulator saw, and must be counted
+ * as redundant exactly when the same contents had crossed in the same direction before. Whether auto migrates or not is
+ * its own business: what it chose is taken from what it did.
  */
 #include <stdlib.h>
 
 #include "alloc/backend_sim.h"
 #include "alloc/counters.h"
-#include "recorder.h"
+#include "alloc/storage.h"
+#include "coverage.h"
+#include "policies.h"
 #include "tests/test.h"
-#include "views.h"
-#include "world.h"
 
 static struct slot *slot_of(struct world *world, const char *page, size_t *index) {
     for (int i = 0; i <= SLOTS; i++) {
@@ -30,7 +31,9 @@ static void check_move(const struct world *world, const struct recorded_page *mo
     if (!use->touched) {
         fail(world, "page %zu of a%d was moved, but the step does not touch it", page, number);
     }
-    if (move->before == move->to) {
+    /* A page that the library has never seen touched is made to be there before it is overwritten across the bus. */
+    const bool unseen = slot->past[page].raw && use->full;
+    if (move->before == move->to && !unseen) {
         fail(world, "page %zu of a%d was moved to %d, where it was", page, number, move->to);
     }
     if (move->kind == BACKEND_DISCARD_PREFETCH && (!use->full || use->read)) {
@@ -74,7 +77,7 @@ static void account_move(struct world *world, const struct recorded_page *move) 
 
 static void note_use(struct page_past *past, const struct page_use *use, int side) {
     if (use->written) {
-        *past = (struct page_past){.owner = (signed char)side, .raw = past->raw};
+        *past = (struct page_past){.owner = (signed char)side, .raw = past->raw, .stray = past->stray};
     } else if (use->read && past->owner == NOBODY) {
         past->owner = (signed char)side;
     } else if (use->read && past->owner != side) {
@@ -82,36 +85,208 @@ static void note_use(struct page_past *past, const struct page_use *use, int sid
     }
 }
 
-static void account_slot(const struct world *world, struct slot *slot, int side, ferry_place place) {
+static void check_place(const struct world *world, const struct slot *slot, size_t page, ferry_place place) {
+    const ferry_place truth = truth_at(world, slot->block + page * FERRY_PAGE_BYTES);
+    if (truth != place && place != FERRY_PLACE_MIXED) {
+        fail(world, "page %zu of a%d is used at %d but lies at %d", page, (int)(slot - world->slots), place, truth);
+    }
+}
+
+static void account_slot(struct world *world, struct slot *slot, int side, ferry_place place) {
+    bool touched = false;
     for (size_t i = 0; i < slot->pages; i++) {
         if (!slot->use[i].touched) {
             continue;
         }
+        touched = true;
         note_use(&slot->past[i], &slot->use[i], side);
         slot->past[i].raw = slot->past[i].raw || (side == HOST_SIDE && !slot->use[i].written);
-        const ferry_place truth = backend_sim_page_place(slot->block + i * FERRY_PAGE_BYTES);
-        if (truth != place && place != FERRY_PLACE_MIXED) {
-            fail(world, "page %zu of a%d is used at %d but lies at %d", i, (int)(slot - world->slots), place, truth);
+        if (world->program->rules.accounts) {
+            check_place(world, slot, i, place);
         }
+    }
+    if (touched && side == HOST_SIDE && policy_of_use(world, slot, FERRY_POLICY_DEFAULT) == FERRY_POLICY_NONE) {
+        strayed(world, slot);
     }
 }
 
-void account_step(struct world *world, int side, ferry_place place) {
-    const struct recording *recording = recorder_recording();
-    if (world->program->rules.accounts) {
-        for (size_t i = 0; i < recording->npages; i++) {
-            account_move(world, &recording->pages[i]);
-        }
-        for (int i = 0; i <= SLOTS; i++) {
+static void account_slots(struct world *world, int side, ferry_place place) {
+    for (int i = 0; i <= SLOTS; i++) {
+        if (world->slots[i].live) {
             account_slot(world, &world->slots[i], side, place);
         }
     }
     recorder_clear();
 }
 
+void account_step(struct world *world, int side, ferry_place place) {
+    const struct recording *recording = recorder_recording();
+    for (size_t i = 0; world->program->rules.accounts && i < recording->npages; i++) {
+        account_move(world, &recording->pages[i]);
+    }
+    account_slots(world, side, place);
+}
+
+/* A page on the host is used across the bus. */
+static void account_remote(struct world *world, const struct launched_operand *operand, size_t bytes, bool whole,
+                           struct page_past *past) {
+    if ((operand->access & FERRY_READ) != 0) {
+        world->remote_bytes_to_device += bytes;
+        world->redundant_bytes += past != NULL && past->crossed_to_device ? bytes : 0;
+    }
+    if ((operand->access & FERRY_WRITE) != 0) {
+        world->remote_bytes_to_host += bytes;
+    } else if (past != NULL) {
+        past->crossed_to_device = past->crossed_to_device || whole;
+    }
+}
+
+/* A page that stays where it is: the device's own, the host's, used across the bus, or another device's. */
+static void account_in_place(struct world *world, const struct launched_operand *operand, size_t page,
+                             const struct page_cover *cover) {
+    const ferry_place truth = truth_at(world, operand->slot->block + page * FERRY_PAGE_BYTES);
+    const size_t bytes = cover->high - cover->low;
+    if (truth == FERRY_PLACE_HOST) {
+        account_remote(world, operand, bytes, cover->whole, &operand->slot->past[page]);
+    } else if (truth != world->launched_on) {
+        world->peer_bytes += operand->access == FERRY_READWRITE ? 2 * bytes : bytes;
+    }
+}
+
+/* What one operand does to one page: moves it, unless an operand before has, and uses it. */
+static void account_page(struct world *world, const struct launched_operand *operand, size_t page,
+                         const struct page_cover *cover) {
+    struct page_past *past = &operand->slot->past[page];
+    struct page_use *use = &operand->slot->use[page];
+    use->policies |= 1U << operand->policy;
+    if (use->move != NULL && !use->settled) {
+        account_move(world, use->move);
+        use->settled = true;
+    } else {
+        account_in_place(world, operand, page, cover);
+    }
+    if ((operand->access & FERRY_WRITE) != 0) {
+        past->crossed_to_device = past->crossed_to_host = false;
+    }
+}
+
+static void account_operand(struct world *world, const struct launched_operand *operand) {
+    const struct slot *slot = operand->slot;
+    struct page_cover *covers = coverage_of(&operand->view, slot->block, slot->bytes);
+    if (slot->tiny) {
+        account_remote(world, operand, coverage_bytes(covers, storage_pages(slot->bytes)), false, NULL);
+    }
+    for (size_t i = 0; i < slot->pages; i++) {
+        if (covers[i].touched) {
+            account_page(world, operand, i, &covers[i]);
+        }
+    }
+    free(covers);
+}
+
+/* What is read is brought before what is only written. */
+static void account_operands(struct world *world) {
+    for (int writes = 0; writes < 2; writes++) {
+        for (int i = 0; i < world->nlaunched; i++) {
+            if ((world->launched[i].access == FERRY_WRITE) == (writes == 1)) {
+                account_operand(world, &world->launched[i]);
+            }
+        }
+    }
+}
+
+static bool follow_only(unsigned policies, ferry_policy one, ferry_policy other) {
+    return (policies & ~(1U << one | 1U << other)) == 0;
+}
+
+/* Those of all operands in one storage: what one uses across the bus is not moved for another, nor is what lies beside
+ * it in the same state. */
+static unsigned policies_in(const struct world *world, const struct slot *slot) {
+    unsigned policies = 0;
+    for (int i = 0; i < world->nlaunched; i++) {
+        policies |= world->launched[i].slot == slot ? 1U << world->launched[i].policy : 0;
+    }
+    return policies;
+}
+
+/* Whether what became of a page is something that its operands' policies, or those beside it, ask for. NULL: it is. */
+static const char *complaint_about(const struct page_use *use, unsigned beside, ferry_place truth, int device) {
+    const ferry_policy prefetch = FERRY_POLICY_PREFETCH, remote = FERRY_POLICY_REMOTE, none = FERRY_POLICY_NONE;
+    if (use->move != NULL && use->move->to != device) {
+        return "was moved elsewhere";
+    }
+    if (use->move != NULL && follow_only(use->policies, none, none)) {
+        return "was moved, though nothing was to be done";
+    }
+    if (use->move != NULL && use->move->before < 0 && follow_only(use->policies, remote, none)) {
+        return "was moved, though it was to be used across the bus";
+    }
+    if (use->move == NULL && truth < 0 && follow_only(beside, prefetch, prefetch)) {
+        return "is used across the bus, though it was to be prefetched";
+    }
+    if (use->before == FERRY_PLACE_NOWHERE && truth < 0 && !use->filled && !follow_only(use->policies, none, none)) {
+        return "is used across the bus, but did not exist";
+    }
+    if (truth >= 0 && truth != device && !follow_only(use->policies, none, none)) {
+        return "was left on another device";
+    }
+    return NULL;
+}
+
+static void check_choices(const struct world *world, const struct slot *slot, int device) {
+    const unsigned beside = policies_in(world, slot);
+    for (size_t i = 0; i < slot->pages; i++) {
+        const ferry_place truth = truth_at(world, slot->block + i * FERRY_PAGE_BYTES);
+        const char *complaint = slot->use[i].touched ? complaint_about(&slot->use[i], beside, truth, device) : NULL;
+        if (complaint != NULL) {
+            fail(world, "page %zu of a%d %s; it lies at %d", i, (int)(slot - world->slots), complaint, truth);
+        }
+    }
+}
+
+/* Every move with the page that it concerns. */
+static void assign_moves(struct world *world) {
+    const struct recording *recording = recorder_recording();
+    for (size_t i = 0; i < recording->npages; i++) {
+        size_t page;
+        const struct slot *slot = slot_of(world, recording->pages[i].page, &page);
+        const struct recorded_page *move = &recording->pages[i];
+        struct page_use *use = &slot->use[page];
+        if (use->move != NULL || use->filled) {
+            fail(world, "page %zu of a%d was moved twice", page, (int)(slot - world->slots));
+        }
+        check_move(world, move, slot, page);
+        /* Pages that are nowhere are made on the host, where the kernel is to use them. */
+        use->filled = move->before < 0 && move->to == FERRY_PLACE_HOST;
+        use->move = use->filled ? NULL : move;
+    }
+}
+
+void account_before_launch(struct world *world) {
+    for (int i = 0; i < SLOTS; i++) {
+        const struct slot *slot = &world->slots[i];
+        for (size_t j = 0; slot->live && j < slot->pages; j++) {
+            slot->use[j].before = truth_at(world, slot->block + j * FERRY_PAGE_BYTES);
+        }
+    }
+}
+
+void account_launch(struct world *world, int device) {
+    world->launched_on = device;
+    if (world->program->rules.accounts) {
+        assign_moves(world);
+        account_operands(world);
+        for (int i = 0; i < SLOTS; i++) {
+            check_choices(world, &world->slots[i], device);
+        }
+    }
+    account_slots(world, DEVICE_SIDE, FERRY_PLACE_MIXED);
+}
+
 void account_reset(struct world *world) {
-    world->truth_from = backend_sim_totals();
-    world->redundant_bytes = 0;
+    world->truth_from = world->program->rules.cuda ? (backend_measure){0} : backend_sim_totals();
+    world->redundant_bytes = world->peer_bytes = 0;
+    world->remote_bytes_to_device = world->remote_bytes_to_host = 0;
 }
 
 static void compare(const struct world *world, const char *name, uint64_t counted, uint64_t truth) {
@@ -133,9 +308,11 @@ static void check_trace(const struct world *world, const backend_measure *now) {
 }
 
 void account_check(const struct world *world) {
-    const backend_measure now = backend_sim_totals(), *from = &world->truth_from;
     if (recorder_recording()->complaint != NULL) {
         fail(world, "the backend was given %s", recorder_recording()->complaint);
+    }
+    if (world->program->rules.cuda) {
+        return;
     }
     if (!world->program->rules.faults) {
         compare(world, "unsynchronised host accesses", backend_sim_unsynchronised(), 0);
@@ -143,6 +320,7 @@ void account_check(const struct world *world) {
     if (!world->program->rules.accounts) {
         return;
     }
+    const backend_measure now = backend_sim_totals(), *from = &world->truth_from;
 #define COMPARE(name, truth) compare(world, #name, atomic_load(&counters.name), truth)
     COMPARE(bytes_to_device,
             now.bytes_to_device - from->bytes_to_device + now.remote_bytes_to_device - from->remote_bytes_to_device);
@@ -150,9 +328,12 @@ void account_check(const struct world *world) {
             now.bytes_to_host - from->bytes_to_host + now.remote_bytes_to_host - from->remote_bytes_to_host);
     COMPARE(prefetched_bytes_to_device, now.prefetched_bytes_to_device - from->prefetched_bytes_to_device);
     COMPARE(prefetched_bytes_to_host, now.prefetched_bytes_to_host - from->prefetched_bytes_to_host);
-    COMPARE(bytes_between_devices, now.bytes_between_devices - from->bytes_between_devices);
+    /* What one device loads from another's pages is not counted: no such page has moved. */
+    COMPARE(bytes_between_devices, now.bytes_between_devices - from->bytes_between_devices - world->peer_bytes);
     COMPARE(remote_bytes_to_device, now.remote_bytes_to_device - from->remote_bytes_to_device);
     COMPARE(remote_bytes_to_host, now.remote_bytes_to_host - from->remote_bytes_to_host);
+    COMPARE(remote_bytes_to_device, world->remote_bytes_to_device);
+    COMPARE(remote_bytes_to_host, world->remote_bytes_to_host);
     COMPARE(redundant_bytes, world->redundant_bytes);
 #undef COMPARE
     compare(world, "CPU faults", now.cpu_faults, 0);
@@ -163,60 +344,4 @@ void account_check(const struct world *world) {
     if (world->tracing) {
         check_trace(world, &now);
     }
-}
-
-/* Of the pages that slot_use named. */
-static ferry_place truth_of_use(const struct slot *slot) {
-    ferry_place found = FERRY_PLACE_HOST;
-    bool first = true;
-    for (size_t i = 0; i < slot->pages; i++) {
-        if (slot->use[i].touched) {
-            const ferry_place place = backend_sim_page_place(slot->block + i * FERRY_PAGE_BYTES);
-            found = first || found == place ? place : FERRY_PLACE_MIXED;
-            first = false;
-        }
-    }
-    return found;
-}
-
-/* Of pages that were nowhere the library is not told whether the host did read them. */
-static bool any_raw(const struct slot *slot) {
-    for (size_t i = 0; i < slot->pages; i++) {
-        if (slot->past[i].raw) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void check_view_place(const struct world *world, struct slot *slot, uint64_t recipe) {
-    const ferry_view view = recipe_view(recipe, slot->block, slot->bytes, false);
-    slot_use(slot, &view, FERRY_READ);
-    const ferry_place truth = truth_of_use(slot), believed = ferry_view_place(&view);
-    slot_forget_use(slot);
-    if (truth != believed && !any_raw(slot)) {
-        char text[400];
-        describe(world, slot, &view, text, sizeof text);
-        fail(world, "%s is believed to lie at %d, but lies at %d", text, believed, truth);
-    }
-}
-
-void account_places(const struct world *world, struct slot *slot, uint64_t recipe) {
-    if (!world->program->rules.accounts || !slot->live || slot->pages == 0) {
-        return;
-    }
-    for (size_t i = 0; i < slot->pages; i++) {
-        const int64_t bytes = FERRY_PAGE_BYTES;
-        ferry_view page;
-        char *at = slot->block + i * FERRY_PAGE_BYTES;
-        const int64_t left = slot->block + slot->bytes - at;
-        expect_ok(world, ferry_view_make(at, FERRY_UINT8, 1, left < bytes ? &left : &bytes, &page), "ferry_view_make");
-        const ferry_place truth = backend_sim_page_place(at), believed = ferry_view_place(&page);
-        const bool unseen = slot->past[i].raw && believed == FERRY_PLACE_NOWHERE && truth == FERRY_PLACE_HOST;
-        if (truth != believed && !unseen) {
-            fail(world, "page %zu of a%d is believed to lie at %d, but lies at %d", i, (int)(slot - world->slots),
-                 believed, truth);
-        }
-    }
-    check_view_place(world, slot, recipe);
 }

@@ -54,7 +54,12 @@ static ferry_access choose_write(test_random *random) {
 
 /* In place, or overlapping another operand, more often than chance would have it. */
 static struct operand_pick choose_operand(test_random *random, const struct step *step, int at) {
-    struct operand_pick pick = {choose_slot(random), FERRY_READ, test_random_next(random)};
+    static const int passes[] = {0, 0, 1, 1, 2, 16, FERRY_PASSES_MANY};
+    struct operand_pick pick = {.slot = choose_slot(random),
+                                .access = FERRY_READ,
+                                .recipe = test_random_next(random),
+                                .policy = test_random_next(random),
+                                .passes = passes[test_random_int(random, 0, sizeof passes / sizeof *passes - 1)]};
     const int64_t relation = at == 0 ? 0 : test_random_int(random, 0, 5);
     if (relation >= 4) {
         const struct operand_pick *other = &step->operands[test_random_int(random, 0, at - 1)];

@@ -1,7 +1,8 @@
 /*
  * property KIND PROGRAMS STEPS [SEED]: runs that many random programs, each in a process of its own, and makes the
- * first that fails short. KIND: accounts, contents, faults. FERRY_TEST_SEED repeats: a program's seed is the first
- * one's and its number. FERRY_TEST_SHRINK=0 leaves a failing program as it is.
+ * first that fails short. KIND: accounts, contents, faults, or policies: each program is run under every policy, and
+ * the final bytes are compared. FERRY_TEST_SEED repeats: a program's seed is the first one's and its number.
+ * FERRY_TEST_SHRINK=0 leaves a failing program as it is.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -34,7 +35,8 @@ static void read_result(int from, struct outcome *outcome) {
     outcome->text[at] = '\0';
 }
 
-static struct outcome run_program(const struct program *program, bool verbose, bool quiet) {
+/* `text` of a success is the final contents' digest. */
+static struct outcome run_once(const struct program *program, bool verbose, bool quiet) {
     struct outcome outcome = {0};
     int pipes[2], status;
     REQUIRE(pipe(pipes) == 0);
@@ -60,6 +62,32 @@ static struct outcome run_program(const struct program *program, bool verbose, b
                  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     }
     return outcome;
+}
+
+/* With policies drawn for every scope, then under each one alone; the first outcome that is not as it should be. */
+static struct outcome run_under_all(const struct program *program, bool verbose, bool quiet) {
+    static struct program own;
+    struct outcome drawn = {0};
+    own = *program;
+    for (int policy = FERRY_POLICY_DEFAULT; policy <= FERRY_POLICY_NONE; policy++) {
+        own.rules.policy = (ferry_policy)policy;
+        struct outcome outcome = run_once(&own, verbose, quiet);
+        drawn = policy == FERRY_POLICY_DEFAULT ? outcome : drawn;
+        if (outcome.failed || strcmp(outcome.text, drawn.text) != 0) {
+            const struct outcome plain = outcome;
+            snprintf(outcome.text, sizeof outcome.text, "policy %s: %s%.1400s", ferry_policy_name(own.rules.policy),
+                     plain.failed ? "" : "the final bytes are others: ", plain.text);
+            outcome.failed = true;
+            return outcome;
+        }
+    }
+    return drawn;
+}
+
+static bool under_all;
+
+static struct outcome run_program(const struct program *program, bool verbose, bool quiet) {
+    return (under_all ? run_under_all : run_once)(program, verbose, quiet);
 }
 
 /* A copy without `count` steps from `first` on. */
@@ -100,28 +128,42 @@ static void report(struct program *program, const struct outcome *outcome) {
     CHECK_THAT(false, "seed %" PRIu64 ": %s", program->seed, again.failed ? again.text : outcome->text);
 }
 
+static bool is_set(const char *name) {
+    const char *text = getenv(name);
+    return text != NULL && *text != '\0';
+}
+
 static bool read_rules(const char *kind, struct rules *rules) {
-    const char *devices = getenv("FERRY_SIM_DEVICES"), *limit = getenv("FERRY_LIMIT");
-    rules->limited = limit != NULL && *limit != '\0';
-    rules->devices = devices != NULL && *devices != '\0' ? atoi(devices) : 1;
-    rules->accounts = strcmp(kind, "accounts") == 0;
-    rules->faults = strcmp(kind, "faults") == 0;
-    rules->mixed = !rules->accounts;
-    return rules->accounts || rules->faults || strcmp(kind, "contents") == 0;
+    *rules = (struct rules){.accounts = strcmp(kind, "accounts") == 0,
+                            .faults = strcmp(kind, "faults") == 0,
+                            .limited = is_set("FERRY_LIMIT"),
+                            .full = is_set("FERRY_SIM_MEMORY")};
+    under_all = strcmp(kind, "policies") == 0;
+    return rules->accounts || rules->faults || under_all || strcmp(kind, "contents") == 0;
+}
+
+/* A third of the programs of accounts reads nothing by turns, under prefetch, so that nothing crosses twice; another
+ * has one policy in all scopes. */
+static void vary_rules(struct rules *rules, uint64_t seed) {
+    static const ferry_policy uniform[] = {FERRY_POLICY_AUTO, FERRY_POLICY_PREFETCH, FERRY_POLICY_REMOTE};
+    rules->strict = rules->accounts && seed % 3 == 0;
+    rules->policy = rules->strict                      ? FERRY_POLICY_PREFETCH
+                    : rules->accounts && seed % 3 == 1 ? uniform[seed / 3 % 3]
+                                                       : FERRY_POLICY_DEFAULT;
 }
 
 int main(int argc, char **argv) {
     static struct program program;
-    struct rules rules = {0};
+    struct rules rules;
     if ((argc != 4 && argc != 5) || !read_rules(argv[1], &rules)) {
-        fprintf(stderr, "usage: %s accounts|contents|faults PROGRAMS STEPS [SEED]\n", argv[0]);
+        fprintf(stderr, "usage: %s accounts|contents|faults|policies PROGRAMS STEPS [SEED]\n", argv[0]);
         return 2;
     }
     setenv("FERRY_SIM_POISON", "1", 1);
     const uint64_t seed = test_seed(argc == 5 ? strtoull(argv[4], NULL, 10) : 1000);
     const uint64_t programs = strtoull(argv[2], NULL, 10), nsteps = strtoull(argv[3], NULL, 10);
     for (uint64_t i = 0; i < programs; i++) {
-        rules.strict = rules.accounts && (seed + i) % 3 == 0;
+        vary_rules(&rules, seed + i);
         program_generate(&program, seed + i, &rules, nsteps);
         const struct outcome outcome = run_program(&program, false, false);
         if (outcome.skipped) {

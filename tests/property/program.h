@@ -29,6 +29,8 @@ enum { SLOTS = 10, STREAMS = 5, HEAPS = 3, OPERANDS = 4, STEPS_MAX = 400 };
     X(TRACE, 1)                                                                                                        \
     X(STREAM, 1)                                                                                                       \
     X(HEAP, 1)                                                                                                         \
+    X(ADVISE, 4)                                                                                                       \
+    X(THREAD, 2)                                                                                                       \
     X(FAULT, 0)
 
 enum step_kind {
@@ -51,6 +53,8 @@ struct operand_pick {
     int slot;
     ferry_access access;
     uint64_t recipe; /* of the view */
+    uint64_t policy; /* is drawn from it */
+    int passes;
 };
 
 struct step {
@@ -65,12 +69,13 @@ struct step {
 
 /* What a program may do, and what then has to hold. */
 struct rules {
-    bool accounts; /* every byte is accounted for: policy prefetch, hints, and every access acquired */
-    bool strict;   /* no reading by turns: a page goes home once and comes back only when it was written */
-    bool faults;   /* calls of the backend fail now and then */
-    bool mixed;    /* heaps of either policy */
-    bool limited;  /* allocations may fail */
-    int devices;
+    bool accounts;       /* every byte is accounted for: hints, and every access acquired */
+    bool strict;         /* no reading by turns: a page goes home once and comes back only when it was written */
+    bool faults;         /* calls of the backend fail now and then */
+    bool limited;        /* allocations may fail */
+    bool full;           /* devices have not the memory for everything */
+    bool cuda;           /* on the real device, where nobody knows the truth about pages */
+    ferry_policy policy; /* of everything; FERRY_POLICY_DEFAULT: every scope draws its own */
 };
 
 struct program {

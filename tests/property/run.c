@@ -3,10 +3,10 @@
 
 #include "alloc/backend_sim.h"
 #include "alloc/core.h"
-#include "recorder.h"
+#include "kernel.h"
+#include "policies.h"
 #include "tests/test.h"
 #include "views.h"
-#include "world.h"
 
 /* A failure goes to the process that started this one, which may want to try again with fewer steps. */
 void fail(const struct world *world, const char *format, ...) {
@@ -35,6 +35,16 @@ void say(const struct world *world, const char *format, ...) {
     va_end(args);
 }
 
+void skip(const struct world *world, const char *format, ...) {
+    char text[1500];
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const size_t length = n < (int)sizeof text ? (size_t)n : sizeof text - 1;
+    _exit(write(world->result, text, length) == (ssize_t)length ? TEST_SKIPPED : 2);
+}
+
 void expect_ok(const struct world *world, ferry_status status, const char *what) {
     if (status != FERRY_OK) {
         fail(world, "%s: %s: %s", what, ferry_status_name(status), ferry_error_detail());
@@ -51,6 +61,9 @@ bool went_well(const struct world *world, ferry_status status, const char *what)
 }
 
 static void toggle_trace(struct world *world) {
+    if (world->program->rules.cuda) {
+        return;
+    }
     say(world, "trace %s", world->tracing ? "stop" : "start");
     const ferry_status status = world->tracing ? ferry_trace_stop() : ferry_trace_start();
     world->traced_from = backend_sim_totals();
@@ -60,7 +73,7 @@ static void toggle_trace(struct world *world) {
 }
 
 static void step_stream(struct world *world, const struct step *step) {
-    const int device = (int)(step->random % (uint64_t)world->program->rules.devices);
+    const int device = (int)(step->random % (uint64_t)world->devices);
     if (step->stream == 0) {
         return;
     }
@@ -111,7 +124,7 @@ static void run_step(struct world *world, const struct step *step) {
         [STEP_HOST_WRITE] = step_host_write, [STEP_HOST_READ] = step_host_read, [STEP_RAW_WRITE] = step_raw,
         [STEP_RAW_READ] = step_raw,          [STEP_LAUNCH] = step_launch,       [STEP_ASSIGN] = step_assign,
         [STEP_PREFETCH] = step_prefetch,     [STEP_HEAP] = step_heap,           [STEP_READERS] = step_readers,
-        [STEP_REPLACE] = step_replace,
+        [STEP_REPLACE] = step_replace,       [STEP_ADVISE] = step_advise,       [STEP_THREAD] = step_thread,
     };
     (functions[step->kind] != NULL ? functions[step->kind] : run_other)(world, step);
     if (recorder_recording()->npages > 0 && world->program->rules.accounts) {
@@ -125,26 +138,36 @@ static void after_step(struct world *world, const struct step *step) {
     for (int i = 0; i <= SLOTS; i++) {
         slot_forget_use(&world->slots[i]);
     }
-    account_places(world, &world->slots[step->slot], step->random);
-    account_places(world, &world->slots[step->operands[0].slot], step->random);
+    places_check(world, &world->slots[step->slot], step->random);
+    places_check(world, &world->slots[step->operands[0].slot], step->random);
+    world->nlaunched = 0;
+}
+
+/* Programs on the device share one start of the library, and so have a heap of their own for the default one. */
+static void start_library(struct world *world) {
+    const ferry_heap_options heap = policy_heap_options(world, 0, world->program->seed);
+    if (world->program->rules.cuda) {
+        expect_ok(world, ferry_heap_create(&heap, &world->heaps[0]), "ferry_heap_create");
+        (void)ferry_thread_policy_set(FERRY_POLICY_DEFAULT);
+        return;
+    }
+    core_use_backend(recorder(world->program->rules.faults ? backend_faulty(&backend_sim) : &backend_sim));
+    expect_ok(world, ferry_init(&(ferry_options){.policy = heap.policy}), "ferry_init");
 }
 
 static void start(struct world *world) {
-    const struct rules *rules = &world->program->rules;
-    core_use_backend(recorder(rules->faults ? backend_faulty(&backend_sim) : &backend_sim));
-    expect_ok(world, ferry_init(NULL), "ferry_init");
     ferry_device_info info;
+    start_library(world);
     expect_ok(world, ferry_device_get(0, &info), "ferry_device_get");
     world->hints = info.concurrent_managed_access;
+    world->devices = ferry_device_count();
     world->kernel = kernel_make(world);
-    const uint64_t seed = world->program->seed;
     for (int i = 1; i < HEAPS; i++) {
-        const ferry_heap_options options = {.policy = rules->mixed && (seed >> i) % 2 ? FERRY_POLICY_NONE
-                                                                                      : FERRY_POLICY_DEFAULT};
+        const ferry_heap_options options = policy_heap_options(world, i, world->program->seed >> 3 * i);
         expect_ok(world, ferry_heap_create(&options, &world->heaps[i]), "ferry_heap_create");
     }
     for (int i = 1; i < STREAMS; i++) {
-        expect_ok(world, ferry_stream_create(i % rules->devices, &world->streams[i]), "ferry_stream_create");
+        expect_ok(world, ferry_stream_create(i % world->devices, &world->streams[i]), "ferry_stream_create");
     }
     account_reset(world);
 }
@@ -153,7 +176,7 @@ static void read_slot(struct world *world, struct slot *slot, const ferry_view *
     expect_ok(world, ferry_host_acquire(view, FERRY_READ), "ferry_host_acquire");
     slot_verify(world, slot, view);
     account_step(world, HOST_SIDE, FERRY_PLACE_HOST);
-    account_places(world, slot, world->program->seed);
+    places_check(world, slot, world->program->seed);
 }
 
 /* Everything is still there, and can be read: first what need not be read by turns for it. */
@@ -172,6 +195,20 @@ static void read_everything(struct world *world, bool by_turns) {
         }
     }
     account_check(world);
+}
+
+/* Of everything that is defined; the host has acquired it. FNV-1a. */
+static uint64_t digest(const struct world *world) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (int i = 0; i < SLOTS; i++) {
+        const struct slot *slot = &world->slots[i];
+        hash = (hash ^ (slot->live ? slot->bytes + 1 : 0)) * UINT64_C(0x100000001b3);
+        for (size_t at = 0; slot->live && at < slot->bytes; at++) {
+            const unsigned char known = slot->mask[at];
+            hash = (hash ^ (known == 0xff ? (unsigned char)slot->block[at] : 0x100)) * UINT64_C(0x100000001b3);
+        }
+    }
+    return hash;
 }
 
 /* Once nothing is alive nothing is counted as alive, and every region can be given back. */
@@ -194,17 +231,15 @@ static void free_everything(struct world *world) {
     for (int i = 1; i < STREAMS; i++) {
         ferry_stream_destroy(world->streams[i]);
     }
-    for (int i = 1; i < HEAPS; i++) {
+    for (int i = 0; i < HEAPS; i++) {
         ferry_heap_destroy(world->heaps[i]);
     }
     ferry_kernel_destroy(world->kernel);
 }
 
-void world_run(const struct program *program, bool verbose, int result) {
+uint64_t world_play(const struct program *program, bool verbose, int result) {
     static struct world world;
-    world.program = program;
-    world.verbose = verbose;
-    world.result = result;
+    world = (struct world){.program = program, .verbose = verbose, .result = result};
     start(&world);
     for (world.at = 0; world.at < program->nsteps; world.at++) {
         run_step(&world, &program->steps[world.at]);
@@ -214,6 +249,13 @@ void world_run(const struct program *program, bool verbose, int result) {
     read_everything(&world, false);
     world.relaxed = true;
     read_everything(&world, true);
+    const uint64_t contents = digest(&world);
     free_everything(&world);
-    _exit(0);
+    return contents;
+}
+
+void world_run(const struct program *program, bool verbose, int result) {
+    char text[32];
+    const int n = snprintf(text, sizeof text, "%016" PRIx64, world_play(program, verbose, result));
+    _exit(write(result, text, (size_t)n) == n ? 0 : 2);
 }

@@ -1,6 +1,5 @@
 #include <stdlib.h>
 
-#include "alloc/backend_sim.h"
 #include "alloc/region.h"
 #include "tests/test.h"
 #include "views.h"
@@ -33,8 +32,9 @@ void slot_open(struct world *world, struct slot *slot, void *block, size_t bytes
     slot->use = zeroed(slot->pages, sizeof *slot->use);
     for (size_t i = 0; i < slot->pages; i++) {
         /* What the former owner left counts as written where it lies. */
-        const ferry_place place = backend_sim_page_place(slot->block + i * FERRY_PAGE_BYTES);
+        const ferry_place place = truth_at(world, slot->block + i * FERRY_PAGE_BYTES);
         slot->past[i].raw = place == FERRY_PLACE_HOST;
+        slot->past[i].stray = !world->program->rules.accounts;
         slot->past[i].owner = place >= 0 ? DEVICE_SIDE : place == FERRY_PLACE_HOST ? HOST_SIDE : NOBODY;
     }
 }
@@ -108,6 +108,10 @@ bool slot_reads_by_turns(const struct slot *slot, int side) {
         }
     }
     return false;
+}
+
+bool slot_allows(const struct world *world, const struct slot *slot, int side) {
+    return !world->program->rules.strict || !slot_reads_by_turns(slot, side);
 }
 
 void slot_set_known(const struct slot *slot, const ferry_view *view, bool known) {

@@ -1,8 +1,8 @@
 /* Steps that allocate and free. */
 #include <stdlib.h>
 
+#include "policies.h"
 #include "tests/test.h"
-#include "world.h"
 
 static const char *const allocation_names[] = {"malloc", "calloc", "aligned_alloc", "array_create", "array_zeros"};
 
@@ -131,7 +131,8 @@ void step_free(struct world *world, const struct step *step) {
 static void use_once_more(struct world *world, const struct step *step) {
     struct step last = *step;
     last.noperands = 2;
-    last.operands[0] = (struct operand_pick){step->slot, FERRY_READ, step->operands[0].recipe};
+    last.operands[0].slot = step->slot;
+    last.operands[0].access = FERRY_READ;
     last.operands[1].access = FERRY_WRITE;
     if (last.operands[1].slot != step->slot) {
         step_launch(world, &last);
@@ -159,6 +160,14 @@ void step_replace(struct world *world, const struct step *step) {
     step_raw(world, &next);
 }
 
+/* Whether the block moved or not. */
+static void forget_advice(const struct world *world, const struct slot *slot) {
+    if (slot->pages > 0) {
+        const ferry_view view = bytes_view(world, slot->block, slot->bytes);
+        expect_ok(world, ferry_advise(&view, &(ferry_advice){0}), "ferry_advise");
+    }
+}
+
 /* The old slot is kept aside until the moves, which name pages of both, are accounted for. */
 static void account_realloc(struct world *world, struct slot *old, struct slot *moved, size_t kept) {
     const ferry_view from = bytes_view(world, old->block, kept), to = bytes_view(world, moved->block, kept);
@@ -175,7 +184,7 @@ void step_reallocate(struct world *world, const struct step *step) {
     const size_t kept = slot->bytes < step->bytes ? slot->bytes : step->bytes;
     const ferry_view from = bytes_view(world, slot->block, kept);
     slot_use(slot, &from, FERRY_READ);
-    if (world->program->rules.strict && slot_reads_by_turns(slot, HOST_SIDE)) {
+    if (!slot_allows(world, slot, HOST_SIDE)) {
         return;
     }
     slot_forget_use(slot);
@@ -189,6 +198,7 @@ void step_reallocate(struct world *world, const struct step *step) {
     *slot = (struct slot){0};
     slot_open(world, slot, block, step->bytes, false);
     slot->heap = spare->heap;
+    forget_advice(world, slot);
     memcpy(slot->shadow, spare->shadow, kept);
     memcpy(slot->mask, spare->mask, kept);
     account_realloc(world, spare, slot, kept);
@@ -198,12 +208,10 @@ void step_reallocate(struct world *world, const struct step *step) {
 }
 
 void step_heap(struct world *world, const struct step *step) {
-    const ferry_policy policy =
-        world->program->rules.mixed && step->random % 2 ? FERRY_POLICY_NONE : FERRY_POLICY_DEFAULT;
-    const ferry_heap_options options = {.name = "property", .policy = policy};
     if (step->heap == 0) {
         return;
     }
+    const ferry_heap_options options = policy_heap_options(world, step->heap, step->random);
     if (world->heaps[step->heap] == NULL) {
         (void)went_well(world, ferry_heap_create(&options, &world->heaps[step->heap]), "ferry_heap_create");
         return;
