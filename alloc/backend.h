@@ -81,6 +81,7 @@ typedef struct backend {
     ferry_status (*stream_wrap)(int device, void *native, backend_stream **out);
     void (*stream_destroy)(backend_stream *stream);
     void *(*stream_native)(backend_stream *stream);
+    bool (*stream_is_captured)(const backend_stream *stream); /* into a graph; NULL: never */
     ferry_status (*stream_sync)(backend_stream *stream);
     ferry_status (*stream_wait)(backend_stream *stream,
                                 backend_event *event); /* later work on the stream waits for the event */
@@ -114,7 +115,8 @@ typedef struct backend {
     /* Measures the link to a device, in well under a second; the simulator reads its table. Creates and destroys what
      * it needs. FERRY_UNSUPPORTED without concurrent managed access. */
     ferry_status (*link_measure)(int device, ferry_link_costs *out);
-    /* What the measured costs depend on, for the name of a cached file: device, driver, machine. */
+    /* What the measured costs depend on, for the name of a cached file: device, driver, machine. NULL where they are
+     * not worth caching. */
     ferry_status (*link_identity)(int device, char *text, size_t bytes);
 
     /* Takes the earliest host touch, not taken yet, of a page that queued work still used; false: there is none. NULL

@@ -263,6 +263,7 @@ const backend backend_cuda = {
     .stream_wrap = cuda_stream_wrap,
     .stream_destroy = cuda_stream_destroy,
     .stream_native = cuda_stream_native,
+    .stream_is_captured = cuda_is_captured,
     .stream_sync = cuda_stream_sync,
     .stream_wait = cuda_stream_wait,
     .event_create = cuda_event_create,

@@ -22,8 +22,8 @@ static const size_t offset_bytes[SIZES] = {0, FERRY_BLOCK_BYTES, 2 * FERRY_BLOCK
 #define LEAST_SCRATCH_BYTES ((size_t)16 << 20)
 
 #define REPETITIONS 4
-#define FRESH_REPETITIONS 3    /* each on a region of its own */
-#define LAUNCH_REPETITIONS 12  /* microseconds each, and their difference is told */
+#define FRESH_REPETITIONS 3   /* each on a region of its own */
+#define LAUNCH_REPETITIONS 12 /* microseconds each, and their difference is told */
 #define VECTOR_BYTES 16
 #define BLOCK_THREADS 256
 #define MOST_BLOCKS 2048

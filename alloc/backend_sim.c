@@ -90,26 +90,6 @@ static ferry_status link_measure(int device, ferry_link_costs *out) {
     return FERRY_OK;
 }
 
-/* FNV-1a (Fowler, Noll, Vo) of the figures: costs that were cached under an older table are not taken for this one's.
- */
-static uint64_t figures_hash(const ferry_link_costs *costs) {
-    unsigned char bytes[sizeof *costs];
-    memcpy(bytes, costs, sizeof bytes);
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < sizeof bytes; i++)
-        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
-static ferry_status link_identity(int device, char *text, size_t bytes) {
-    ferry_status status = sim_device_check(device);
-    if (status)
-        return status;
-    ferry_link_costs costs = sim_link_costs(sim.config.link);
-    snprintf(text, bytes, "simulator %s %016" PRIx64, sim.config.link->name, figures_hash(&costs));
-    return FERRY_OK;
-}
-
 static bool take_unsynchronised(const void **address) {
     sigset_t saved;
     sim_lock(&saved);
@@ -163,7 +143,6 @@ const backend backend_sim = {
     .touch = sim_touch,
     .observe = observe,
     .link_measure = link_measure,
-    .link_identity = link_identity,
     .take_unsynchronised = take_unsynchronised,
     .device_pointer = device_pointer,
     .trace_start = sim_trace_start,

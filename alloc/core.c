@@ -135,6 +135,9 @@ static ferry_status start_locked(const ferry_options *given) {
     }
     core.policy = options.policy;
     strict_set(options.strict);
+    if (options.strict) {
+        atomic_fetch_or(&core_attention, CORE_STRICT);
+    }
     core.limit_bytes = choose_limit(&options, least_free_bytes);
     ferry_heap *heap = NULL;
     status = heap_create_default(&heap);

@@ -26,8 +26,9 @@ ferry_status core_start_device(void);
 
 /* What takes malloc and free off their short path; one word, so that the path asks one question. */
 enum {
-    CORE_FORKED = 1,  /* this process is a forked child: memory is plain, the backend is never called */
-    CORE_DEFERRED = 2 /* freed blocks wait for kernels */
+    CORE_FORKED = 1,   /* this process is a forked child: memory is plain, the backend is never called */
+    CORE_DEFERRED = 2, /* freed blocks wait for kernels */
+    CORE_STRICT = 4    /* the site of every block is kept */
 };
 extern _Atomic uint32_t core_attention;
 

@@ -1,7 +1,5 @@
 #include "crossing.h"
 
-#include <string.h>
-
 #include "buffer.h"
 #include "caller.h"
 #include "core.h"
@@ -10,6 +8,7 @@
 #include "heap.h"
 #include "link.h"
 #include "operands.h"
+#include "options.h"
 #include "stream.h"
 
 static _Thread_local ferry_policy thread_policy;
@@ -80,12 +79,21 @@ static void plan_operand(struct plan *plan, const struct operands *operands, siz
     if (operand->low == NULL) {
         return;
     }
-    memories_begin(&operand->place, plan->user >= 0 && access == FERRY_WRITE);
+    const bool by_hand = plan->user >= 0 && forced != FERRY_POLICY_DEFAULT;
+    memories_begin(&operand->place);
+    if (!by_hand) {
+        memories_use(&operand->place, plan->user >= 0 && access == FERRY_WRITE);
+    }
+    const unsigned passes = passes_of(&operand->given);
     struct demand demand = {.place = &operand->place,
                             .policy = policy_of(operand, forced),
                             .access = access,
                             .pages_access = access,
-                            .passes = passes_of(&operand->given)};
+                            .passes = passes,
+                            .counted = by_hand                       ? 0
+                                       : passes == FERRY_PASSES_MANY ? 1
+                                                                     : passes,
+                            .by_hand = by_hand};
     if (plan->user >= 0 && (demand.policy == FERRY_POLICY_AUTO || demand.policy == FERRY_POLICY_PREFETCH)) {
         observe_storage(demand.place);
     }
@@ -114,6 +122,13 @@ struct acquire {
     struct strict_crossing finding; /* of strict mode's, when the status is one of its */
 };
 
+/* Nothing is measured while the stream is captured: what is not known then is guessed. */
+static const ferry_link_costs *costs_of_link(const ferry_stream *stream) {
+    const bool captured = !link_is_known(stream->device) && core.backend->stream_is_captured != NULL &&
+                          core.backend->stream_is_captured(stream->native);
+    return captured ? link_costs_known(stream->device) : link_costs(stream->device);
+}
+
 static ferry_status issue_moves(const struct move_list *list, ferry_stream *stream) {
     return list->n == 0 ? FERRY_OK : core.backend->move(list->moves, list->n, stream->native);
 }
@@ -121,7 +136,7 @@ static ferry_status issue_moves(const struct move_list *list, ferry_stream *stre
 /* Brings checked operands to the stream's device. Lock held. */
 static ferry_status bring_to_device(struct acquire *acquire, ferry_stream *stream) {
     const struct operands *operands = &acquire->operands;
-    struct plan *plan = plan_begin(stream->device, link_costs(stream->device));
+    struct plan *plan = plan_begin(stream->device, costs_of_link(stream));
     plan_operands(plan, operands, acquire->forced);
     ferry_status status = finding_in_plan(plan, acquire->site, &acquire->finding);
     status = status == FERRY_OK ? operands_visit(operands, stream, 0, visit_wait) : status;
@@ -288,10 +303,10 @@ ferry_status ferry_host_acquire(const ferry_view *view, ferry_access access) {
     return host_acquire(view, access, FERRY_POLICY_DEFAULT, CALLER_SITE());
 }
 
-ferry_status crossing_host_acquire(void *address, size_t bytes, ferry_access access) {
+ferry_status crossing_host_acquire(void *address, size_t bytes, ferry_access access, ferry_site site) {
     const ferry_view view = {
         .data = address, .dtype = FERRY_UINT8, .ndim = 1, .shape = {(int64_t)bytes}, .strides = {1}};
-    return host_acquire(&view, access, FERRY_POLICY_DEFAULT, CALLER_SITE());
+    return host_acquire(&view, access, FERRY_POLICY_DEFAULT, site);
 }
 
 ferry_status ferry_prefetch(const ferry_view *view, ferry_place to, ferry_stream *stream) {
@@ -321,7 +336,7 @@ ferry_status ferry_prefetch(const ferry_view *view, ferry_place to, ferry_stream
 
 ferry_policy ferry_thread_policy_set(ferry_policy policy) {
     const ferry_policy before = thread_policy;
-    thread_policy = policy;
+    thread_policy = options_is_policy(policy) ? policy : before;
     return before;
 }
 
@@ -330,7 +345,7 @@ ferry_status ferry_advise(const ferry_view *view, const ferry_advice *advice) {
     if (status != FERRY_OK) {
         return status;
     }
-    if (strcmp(ferry_policy_name(advice->policy), "unknown") == 0 || advice->passes < 0) {
+    if (!options_is_policy(advice->policy) || advice->passes < 0) {
         return ferry_error(FERRY_INVALID_ARGUMENT, "advice of policy %d and %d passes", (int)advice->policy,
                            advice->passes);
     }
@@ -339,7 +354,7 @@ ferry_status ferry_advise(const ferry_view *view, const ferry_advice *advice) {
     movement_lock();
     status = operands_find_view(view, &low, &high, &place);
     if (status == FERRY_OK && low != NULL && !place.region->tiny) {
-        memories_begin(&place, false);
+        memories_begin(&place);
         place.storage->memories.policy = advice->policy;
         place.storage->memories.history.advised = (uint16_t)clamp_passes((unsigned)advice->passes);
     }

@@ -1,53 +1,33 @@
 /* Why a view is where it is, in a sentence. */
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "core.h"
 #include "crossing.h"
 #include "heap.h"
 #include "operands.h"
 #include "region.h"
+#include "sentence.h"
 #include "stream.h"
-
-struct sentence {
-    char *text;
-    size_t bytes, used;
-};
-
-static void say(struct sentence *sentence, const char *format, ...) FERRY_PRINTF(2, 3);
-
-static void say(struct sentence *sentence, const char *format, ...) {
-    const size_t room = sentence->used < sentence->bytes ? sentence->bytes - sentence->used : 0;
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = vsnprintf(room == 0 ? NULL : sentence->text + sentence->used, room, format, arguments);
-    va_end(arguments);
-    sentence->used += length > 0 ? (size_t)length : 0;
-}
 
 static void say_place(struct sentence *sentence, ferry_place place) {
     switch (place) {
-    case FERRY_PLACE_HOST:
-        say(sentence, "on the host");
-        break;
     case FERRY_PLACE_NOWHERE:
-        say(sentence, "never touched, as far as the library knows");
+        sentence_add(sentence, "never touched, as far as the library knows");
         break;
     case FERRY_PLACE_MIXED:
-        say(sentence, "in several places");
+        sentence_add(sentence, "in several places");
         break;
     default:
-        say(sentence, "on device %d", place);
+        sentence_add(sentence, "on ");
+        sentence_add_place(sentence, place);
     }
 }
 
 static void say_time(struct sentence *sentence, double ns) {
     if (ns < 1e3) {
-        say(sentence, "%.0f ns", ns);
+        sentence_add(sentence, "%.0f ns", ns);
     } else if (ns < 1e6) {
-        say(sentence, "%.1f us", ns / 1e3);
+        sentence_add(sentence, "%.1f us", ns / 1e3);
     } else {
-        say(sentence, "%.2f ms", ns / 1e6);
+        sentence_add(sentence, "%.2f ms", ns / 1e6);
     }
 }
 
@@ -88,14 +68,15 @@ static const char *source_text(enum source source) {
 static void say_why(struct sentence *sentence, const struct memories *memories) {
     const struct outlook *outlook = &memories->outlook;
     if (outlook->passes >= FERRY_PASSES_MANY) {
-        say(sentence, ": many passes of devices were expected ");
+        sentence_add(sentence, ": many passes of devices were expected ");
     } else {
-        say(sentence, ": %u %s expected ", outlook->passes,
-            outlook->passes == 1 ? "pass of a device was" : "passes of devices were");
+        sentence_add(sentence, ": %u %s expected ", outlook->passes,
+                     outlook->passes == 1 ? "pass of a device was" : "passes of devices were");
     }
-    say(sentence, "%s (%s); going there and back costs ", ending_text(outlook->next), source_text(outlook->source));
+    sentence_add(sentence, "%s (%s); going there and back costs ", ending_text(outlook->next),
+                 source_text(outlook->source));
     say_time(sentence, (double)memories->verdict.migrate_ns);
-    say(sentence, ", crossing the bus each time ");
+    sentence_add(sentence, ", crossing the bus each time ");
     say_time(sentence, (double)memories->verdict.remote_ns);
 }
 
@@ -104,13 +85,17 @@ static void say_storage(struct sentence *sentence, const struct storage_place *p
     const ferry_policy policy =
         memories->policy == FERRY_POLICY_DEFAULT ? place->region->heap->policy : memories->policy;
     if (place->region->tiny) {
-        say(sentence, ": blocks under 4 KiB never migrate");
+        sentence_add(sentence, ": blocks under 4 KiB never migrate");
     } else if (place->storage->fresh) {
-        say(sentence, ": nobody has acquired it yet");
+        sentence_add(sentence, ": nobody has acquired it yet");
+    } else if (memories->latest == USED_BY_HOST) {
+        sentence_add(sentence, ": the host was the last to touch it");
+    } else if (memories->latest == MOVED_BY_HAND) {
+        sentence_add(sentence, ": it was moved by hand");
     } else if (memories->verdict.remote_ns > 0) {
         say_why(sentence, memories);
     } else {
-        say(sentence, ": nothing had to be decided under policy %s", ferry_policy_name(policy));
+        sentence_add(sentence, ": nothing had to be decided under policy %s", ferry_policy_name(policy));
     }
 }
 
@@ -125,7 +110,8 @@ ferry_status ferry_explain(const ferry_view *view, char *text, size_t bytes) {
     if (low == NULL) {
         return ferry_error(FERRY_INVALID_ARGUMENT, "a view without elements lies nowhere");
     }
-    struct sentence sentence = {text, bytes, 0};
+    struct sentence sentence;
+    sentence_begin(&sentence, text, bytes);
     movement_lock();
     say_place(&sentence, crossing_place(view, &place));
     say_storage(&sentence, &place);

@@ -7,6 +7,7 @@
 #include "core.h"
 #include "deferred.h"
 #include "heap_caches.h"
+#include "options.h"
 
 /*
  * jemalloc asks for exactly what it needs (retain), never gives back by itself (decay: a purge of a large free would be
@@ -200,7 +201,7 @@ ferry_status ferry_heap_create(const ferry_heap_options *options, ferry_heap **o
     }
     const ferry_heap_options none = {0};
     options = options == NULL ? &none : options;
-    if (strcmp(ferry_policy_name(options->policy), "unknown") == 0) {
+    if (!options_is_policy(options->policy)) {
         return ferry_error(FERRY_INVALID_ARGUMENT, "%d is no policy", (int)options->policy);
     }
     return heap_new(options, out);

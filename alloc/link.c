@@ -16,7 +16,7 @@
  * An H200 over PCIe 5 x16, driver 580, CUDA 13.0. The fixed costs are what is left of small prefetches (64 KiB to the
  * device at 1.8 GB/s; 4 KiB there and back in 118 µs, a launch and a wait of 9 µs included) and of a launch that uses 4
  * KiB across the bus (12.0 µs, 9.0 without). Placing pages on the host, with their contents or without, is dearest for
- * their 4 KiB mappings; what making them costs beside is a guess.
+ * their 4 KiB mappings.
  */
 static const ferry_link_costs built_in = {
     .to_device_ns = 35e3,
@@ -26,7 +26,7 @@ static const ferry_link_costs built_in = {
     .discard_to_device_ns_per_byte = MS_PER_GIB(7.0),
     .discard_to_host_ns_per_byte = MS_PER_GIB(60),
     .fill_device_ns_per_byte = MS_PER_GIB(5.1),
-    .fill_host_ns_per_byte = MS_PER_GIB(100),
+    .fill_host_ns_per_byte = MS_PER_GIB(180),
     .remote_ns = 3e3,
     .remote_read_ns_per_byte = MS_PER_GIB(20.9),
     .remote_write_ns_per_byte = MS_PER_GIB(20.4),
@@ -71,9 +71,8 @@ static ferry_status use_costs(int device, const ferry_link_costs *costs) {
     return FERRY_OK;
 }
 
-/* What the simulator reads in a table need not be read in a file. */
 static bool is_kept_on_disk(void) {
-    return core.backend->link_identity != NULL && strcmp(core.backend->name, "sim") != 0;
+    return core.backend->link_identity != NULL;
 }
 
 static ferry_status measure(int device, ferry_link_costs *out) {
@@ -143,6 +142,10 @@ static const ferry_link_costs *costs_of(int device, bool may_measure) {
     costs = in_use(device);
     pthread_mutex_unlock(&lock);
     return costs != NULL ? costs : &built_in;
+}
+
+bool link_is_known(int device) {
+    return in_use(device) != NULL || core_forked();
 }
 
 const ferry_link_costs *link_costs(int device) {

@@ -13,6 +13,9 @@
  */
 const ferry_link_costs *link_costs(int device);
 
+/* Whether link_costs will not measure: a load. */
+bool link_is_known(int device);
+
 /* The same without measuring, for callers in the middle of something that must not be disturbed, such as a stream's
  * capture: the PCIe 5 machine's figures as long as no others are known. */
 const ferry_link_costs *link_costs_known(int device);

@@ -155,7 +155,7 @@ static void *take_remembered(ferry_heap *heap, struct heap_caches *caches, size_
 /* Whole pages, so that jemalloc's small classes put no two storages on one. *zeros: the block is known to read as zero.
  */
 static inline void *take_pages(ferry_heap *heap, struct heap_caches *caches, size_t bytes, int alignment_flags,
-                               bool *zeros) {
+                               ferry_site site, bool *zeros) {
     bytes = bytes == 0 ? 1 : bytes;
     const size_t pages = pages_for(bytes, alignment_flags);
     void *block = raw(heap, caches, pages * FERRY_PAGE_BYTES, pages_class_index(pages), alignment_flags);
@@ -163,7 +163,9 @@ static inline void *take_pages(ferry_heap *heap, struct heap_caches *caches, siz
         block = raw_at_last(heap, caches, pages * FERRY_PAGE_BYTES, alignment_flags);
     }
     if (block != NULL) {
-        *zeros = storage_open(region_find(block), block, bytes, pages);
+        struct region *region = region_find(block);
+        *zeros = storage_open(region, block, bytes, pages);
+        storage_at(region, block)->born_at = site;
         count_block(caches_counts(caches), bytes, true);
     }
     return block;
@@ -195,7 +197,7 @@ static void *take(ferry_heap *heap, size_t bytes, int alignment_flags, ferry_sit
     }
     /* An alignment can make a page of less. */
     return class_bytes <= LARGEST_TINY_CLASS_BYTES ? take_tiny(heap, caches, class_bytes, alignment_flags)
-                                                   : take_pages(heap, caches, bytes, alignment_flags, zeros);
+                                                   : take_pages(heap, caches, bytes, alignment_flags, site, zeros);
 }
 
 static void *allocate(ferry_heap *heap, size_t bytes, int alignment_flags, ferry_site site, bool *zeros) {
@@ -226,8 +228,8 @@ void *ferry_heap_malloc(ferry_heap *heap, size_t bytes) {
 }
 
 /* Overwrites a whole block with zeros, wherever its pages are. */
-static bool clear(void *block, size_t bytes) {
-    if (ferry_owns(block) && !core_forked() && crossing_host_acquire(block, bytes, FERRY_WRITE) != FERRY_OK) {
+static bool clear(void *block, size_t bytes, ferry_site site) {
+    if (ferry_owns(block) && !core_forked() && crossing_host_acquire(block, bytes, FERRY_WRITE, site) != FERRY_OK) {
         return false;
     }
     memset(block, 0, bytes);
@@ -242,7 +244,7 @@ static void *allocate_zeros(ferry_heap *heap, size_t count, size_t bytes, ferry_
     }
     bool zeros = false;
     void *block = allocate(heap, total, 0, site, &zeros);
-    if (block != NULL && !zeros && !clear(block, total)) {
+    if (block != NULL && !zeros && !clear(block, total, site)) {
         ferry_free(block);
         errno = ENOMEM;
         return NULL;
@@ -399,9 +401,9 @@ size_t ferry_usable_size(const void *block) {
     return storage == NULL ? 0 : atomic_load_explicit(&storage->bytes, memory_order_relaxed);
 }
 
-static bool copy_contents(void *to, void *from, size_t bytes) {
-    if (crossing_host_acquire(from, bytes, FERRY_READ) != FERRY_OK ||
-        crossing_host_acquire(to, bytes, FERRY_WRITE) != FERRY_OK) {
+static bool copy_contents(void *to, void *from, size_t bytes, ferry_site site) {
+    if (crossing_host_acquire(from, bytes, FERRY_READ, site) != FERRY_OK ||
+        crossing_host_acquire(to, bytes, FERRY_WRITE, site) != FERRY_OK) {
         return false;
     }
     memcpy(to, from, bytes);
@@ -438,7 +440,7 @@ void *ferry_realloc(void *block, size_t bytes) {
     if (moved == NULL) {
         return NULL;
     }
-    if (!copy_contents(moved, block, old_bytes < bytes ? old_bytes : bytes)) {
+    if (!copy_contents(moved, block, old_bytes < bytes ? old_bytes : bytes, site)) {
         ferry_free(moved);
         errno = ENOMEM;
         return NULL;

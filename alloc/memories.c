@@ -7,20 +7,28 @@
 /* A host that touches less than this part of a storage has sampled it: no reason to let the next one live there. */
 #define SAMPLE_PART 8
 
-void memories_begin(const struct storage_place *place, bool filled_by_device) {
+void memories_begin(const struct storage_place *place) {
     struct storage *storage = place->storage;
     if (!storage->fresh || place->region->tiny) {
         return;
     }
     const size_t first = region_page(place->region, place->base);
     residency_clear_flags(&place->region->residency, first, first + storage->pages, STATE_CROSSED | STATE_PASSES_MASK);
-    storage->memories = (struct memories){.born_on_device = filled_by_device, .born_at = storage->born_at};
+    storage->memories = (struct memories){.born_at = storage->born_at};
     if (storage->born.known) {
         storage->memories.history.passes = storage->born.passes;
         storage->memories.history.ending = storage->born.next;
         storage->memories.history.from_site = true;
     }
     storage->fresh = false;
+}
+
+void memories_use(const struct storage_place *place, bool overwritten_by_device) {
+    struct memories *memories = &place->storage->memories;
+    if (!memories->used) {
+        memories->used = true;
+        memories->born_on_device = overwritten_by_device;
+    }
 }
 
 static void teach(struct storage *storage, unsigned passes, enum ending ending) {
@@ -48,7 +56,9 @@ void memories_end(struct region *region, struct storage *storage, void *block) {
         return;
     }
     const struct storage_place place = {region, storage, block, atomic_load(&storage->bytes)};
-    movement_lock();
+    if (!movement_try_lock()) {
+        return;
+    }
     observe_last(&place);
     const struct memories *memories = &storage->memories;
     const unsigned passes = history_passes_now(&memories->history, place.bytes);

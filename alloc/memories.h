@@ -15,8 +15,10 @@ struct memories {
     struct history history;
     struct observer observer;
     ferry_policy policy; /* as advised */
-    bool born_on_device; /* a kernel was the first to fill it */
+    bool used;           /* by a kernel or the host, not only advised about or moved by hand */
+    bool born_on_device; /* the first was a kernel that overwrites */
     bool taught;         /* its site has learnt from it */
+    enum latest { USED_BY_DEVICE, USED_BY_HOST, MOVED_BY_HAND } latest;
     ferry_site born_at;
     /* On whose behalf a device last used it, and its bytes last crossed. */
     ferry_site used_at, crossed_to_device, crossed_to_host;
@@ -29,14 +31,18 @@ struct memories {
 
 /* All calls: movement lock held, but for memories_end. */
 
-/* Begins a storage's memories at its first acquire: what lay in the block before is nobody's contents any more.
- * `filled_by_device`: the acquire is a kernel's that overwrites. Later calls do nothing. */
-void memories_begin(const struct storage_place *place, bool filled_by_device);
+/* Begins a storage's memories when it is first acquired or advised about: what lay in the block before is nobody's
+ * contents any more. Later calls do nothing. */
+void memories_begin(const struct storage_place *place);
+
+/* A kernel or the host is about to use it. `overwritten_by_device`: it is a kernel that overwrites. */
+void memories_use(const struct storage_place *place, bool overwritten_by_device);
 
 /* The host touched `bytes` of it, over whose pages devices had gone `passes` times (0: over none). */
 void memories_host_touch(const struct storage_place *place, size_t bytes, unsigned passes, enum ending ending);
 
-/* Before the block is recycled: looks whether the host touched it after all, and teaches its site. Takes the lock. */
+/* Before the block is recycled: looks whether the host touched it after all, and teaches its site. Takes the lock, or,
+ * when it is held, perhaps by somebody who waits for a transfer, does nothing: a free does not wait for that. */
 void memories_end(struct region *region, struct storage *storage, void *block);
 
 #endif

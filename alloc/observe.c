@@ -16,6 +16,7 @@ void observe_begin_round(void) {
 }
 
 void observe_pages(const struct region *region, size_t page, size_t n, unsigned char *present) {
+    COUNT(observations, 1);
     if (core.backend->observe(region->base + page * FERRY_PAGE_BYTES, n, present) != FERRY_OK) {
         memset(present, 1, n);
     }
@@ -59,7 +60,6 @@ static bool one_came_home(const struct storage_place *place) {
     }
     unsigned char present = 0;
     observe_pages(place->region, page, 1, &present);
-    COUNT(observations, 1);
     return present != 0;
 }
 

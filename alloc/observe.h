@@ -16,13 +16,13 @@ struct storage_place;
 struct observer {
     uint64_t round;   /* in which it was last considered */
     uint32_t asked;   /* how often it has been */
-    uint8_t wait;     /* rounds from one question to the next */
+    uint8_t wait;     /* rounds passed over between two questions */
     uint8_t left;     /* of them */
     uint8_t launches; /* since the last question, within a round */
 };
 
-/* Most rounds, and launches within one, between two questions. */
-#define OBSERVE_ROUNDS_MAX 8
+/* Most rounds between two questions, and launches within one round. */
+#define OBSERVE_ROUNDS_MAX 7
 #define OBSERVE_LAUNCHES_MAX 64
 
 /* The host has waited for kernels, or has been given memory: it may touch what devices hold. Movement lock. */
@@ -34,7 +34,8 @@ void observe_storage(const struct storage_place *place);
 /* Asks about a few pages whatever the time, for a storage that is about to end. Movement lock. */
 void observe_last(const struct storage_place *place);
 
-/* Of `n` pages from `page` of a region on, which are in the host's page tables? All of them when it cannot be told. */
+/* Of `n` pages from `page` of a region on, which are in the host's page tables? All of them when it cannot be told. One
+ * question, and counted. Movement lock. */
 struct region;
 void observe_pages(const struct region *region, size_t page, size_t n, unsigned char *present);
 

@@ -2,6 +2,7 @@
 
 #include "buffer.h"
 #include "extents.h"
+#include "options.h"
 #include "region.h"
 
 /* Whether a view that begins in the place and ends at `high` leaves it. Tiny storages share pages: there the region
@@ -31,6 +32,10 @@ static ferry_status find(struct operand *operand, const ferry_operand *given) {
     const ferry_view *view = given->view;
     if (given->access < FERRY_READ || given->access > FERRY_READWRITE) {
         return ferry_error(FERRY_INVALID_ARGUMENT, "%d is no access", (int)given->access);
+    }
+    if (given->passes < 0 || !options_is_policy(given->policy)) {
+        return ferry_error(FERRY_INVALID_ARGUMENT, "an operand of %d passes and policy %d", given->passes,
+                           (int)given->policy);
     }
     if (view->readonly && (given->access & FERRY_WRITE) != 0) {
         return ferry_error(FERRY_INVALID_ARGUMENT, "the view at %p is read-only", view->data);

@@ -19,9 +19,9 @@ struct operands {
 };
 
 /*
- * FERRY_INVALID_ARGUMENT for an access that is none, a write to a read-only view, memory that is not ferry's, a view
- * beyond its block. Movement lock held, and for more than OPERANDS_FEW not let go while they are used: there is one
- * buffer for many.
+ * FERRY_INVALID_ARGUMENT for an access, a policy or a number of passes that is none, a write to a read-only view,
+ * memory that is not ferry's, a view beyond its block. Movement lock held, and for more than OPERANDS_FEW not let go
+ * while they are used: there is one buffer for many.
  */
 ferry_status operands_find(struct operands *operands, const ferry_operand *given, size_t n);
 

@@ -18,6 +18,10 @@ const char *ferry_policy_name(ferry_policy policy) {
     return (size_t)policy < POLICIES ? policy_names[policy] : "unknown";
 }
 
+bool options_is_policy(ferry_policy policy) {
+    return (size_t)policy < POLICIES;
+}
+
 ferry_status ferry_policy_find(const char *name, ferry_policy *out) {
     for (size_t i = 0; i < POLICIES; i++) {
         if (strcmp(name, policy_names[i]) == 0) {
@@ -99,7 +103,7 @@ ferry_status options_resolve(const ferry_options *in, ferry_options *out) {
     if (status != FERRY_OK) {
         return status;
     }
-    if ((size_t)options.policy >= POLICIES) {
+    if (!options_is_policy(options.policy)) {
         return ferry_error(FERRY_INVALID_ARGUMENT, "%d is no policy", (int)options.policy);
     }
     if (options.policy == FERRY_POLICY_DEFAULT) {

@@ -11,4 +11,6 @@ ferry_status options_resolve(const ferry_options *in, ferry_options *out);
 /* Bytes of RAM that the process may use: physical memory, or its cgroup's limit where that is smaller. */
 size_t options_ram_bytes(void);
 
+bool options_is_policy(ferry_policy policy);
+
 #endif

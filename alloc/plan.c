@@ -9,15 +9,14 @@ static struct plan shared;
 
 struct plan *plan_begin(ferry_place user, const ferry_link_costs *costs) {
     struct plan *plan = &shared;
-    *plan = (struct plan){.user = user,
-                          .costs = costs,
-                          .steps = plan->steps,
-                          .steps_room = plan->steps_room,
-                          .moves = {plan->moves.moves, 0, plan->moves.room},
-                          .fills = {plan->fills.moves, 0, plan->fills.room},
-                          .traces = plan->traces,
-                          .traces_room = plan->traces_room,
-                          .status = FERRY_OK};
+    plan->user = user;
+    plan->costs = costs;
+    plan->nsteps = plan->ntraces = plan->moves.n = plan->fills.n = 0;
+    plan->inputs_on_device_bytes = plan->inputs_on_host_bytes = 0;
+    plan->tiny_bytes_to_device = plan->tiny_bytes_to_host = 0;
+    plan->skipped = plan->redundant_bytes = 0;
+    plan->answers.region = NULL;
+    plan->status = FERRY_OK;
     return plan;
 }
 
@@ -61,13 +60,8 @@ static bool is_move(policy_action action) {
     return action == POLICY_PREFETCH || action == POLICY_DISCARD_PREFETCH;
 }
 
-/* A kernel that met a page that is nowhere would fault for it. */
-static bool needs_filling(const struct step *step) {
-    return step->action == POLICY_REMOTE && state_place(step->before) == FERRY_PLACE_NOWHERE && !step->region->tiny;
-}
-
 static bool add_moves(struct plan *plan, const struct step *step) {
-    if (needs_filling(step)) {
+    if (step->fill) {
         return add_move(plan, &plan->fills, step, FERRY_PLACE_HOST);
     }
     return !is_move(step->action) || add_move(plan, &plan->moves, step, plan->user);
@@ -80,28 +74,35 @@ static struct trace *add_trace(struct plan *plan, const struct demand *demand) {
     struct trace *trace = &plan->traces[plan->ntraces++];
     *trace = (struct trace){.place = demand->place,
                             .access = demand->access,
-                            .passes = plan->user >= 0 && !demand->shares_pages ? demand->passes : 0};
+                            .passes = plan->user >= 0 ? demand->counted : 0,
+                            .by_hand = demand->by_hand};
     return trace;
+}
+
+/* Whether a page is in the host's tables; asks about the pages behind it as well, which are wanted next. */
+static bool is_present(struct plan *plan, const struct region *region, size_t page, size_t end_page) {
+    struct answers *answers = &plan->answers;
+    if (answers->region != region || page < answers->first_page || page >= answers->end_page) {
+        const size_t left = end_page - page, n = left < sizeof answers->present ? left : sizeof answers->present;
+        observe_pages(region, page, n, answers->present);
+        answers->region = region;
+        answers->first_page = page;
+        answers->end_page = page + n;
+    }
+    return answers->present[page - answers->first_page] != 0;
 }
 
 /*
  * Pages that the library has never seen touched may have been filled by a host that did not say so. The kernel's page
- * tables know: shortens the run to pages that agree, and tells whether they are there.
+ * tables know: shortens the run to pages that agree, and tells whether they are there. end_page: up to where it is
+ * worth asking.
  */
-static bool host_has_touched(const struct region *region, struct residency_run *run) {
-    enum { PAGES_AT_ONCE = 4096 };
-    unsigned char present[PAGES_AT_ONCE];
-    size_t page = run->first_page;
-    bool first = false;
-    while (page < run->end_page) {
-        const size_t n = run->end_page - page < PAGES_AT_ONCE ? run->end_page - page : PAGES_AT_ONCE;
-        observe_pages(region, page, n, present);
-        first = page == run->first_page ? present[0] != 0 : first;
-        for (size_t i = 0; i < n; i++, page++) {
-            if ((present[i] != 0) != first) {
-                run->end_page = page;
-                return first;
-            }
+static bool host_has_touched(struct plan *plan, const struct region *region, struct residency_run *run,
+                             size_t end_page) {
+    const bool first = is_present(plan, region, run->first_page, end_page);
+    for (size_t page = run->first_page + 1; page < run->end_page; page++) {
+        if (is_present(plan, region, page, end_page) != first) {
+            run->end_page = page;
         }
     }
     return first;
@@ -175,26 +176,25 @@ static page_state crossed_after(const struct step *step, bool whole) {
 }
 
 /* Where the pages are afterwards, and what is then known of their contents. */
-static page_state state_after(const struct plan *plan, const struct demand *demand, struct step *step, bool whole) {
+static page_state state_after(const struct plan *plan, unsigned passes, struct step *step, bool whole) {
     const ferry_place place = place_after(plan, step);
     step->after = state_of_place(place);
     page_state after = step->after | crossed_after(step, whole);
     if (plan->user >= 0 && place != FERRY_PLACE_NOWHERE && !step->region->tiny) {
-        after |= state_of_passes(state_passes(step->before) + (demand->shares_pages ? 0 : demand->passes));
+        after |= state_of_passes(state_passes(step->before) + passes);
     }
     return after;
 }
 
-/* Whether this launch already uses the pages across the bus for another operand. */
-static bool used_remotely(const struct plan *plan, const struct step *run) {
+/* What the launch does with some of these pages for an operand planned before; NULL: nothing that had to be noted. */
+static const struct step *earlier_step(const struct plan *plan, const struct step *run) {
     for (size_t i = 0; i < plan->nsteps; i++) {
         const struct step *step = &plan->steps[i];
-        if (step->action == POLICY_REMOTE && step->region == run->region && step->first_page < run->end_page &&
-            run->first_page < step->end_page) {
-            return true;
+        if (step->region == run->region && step->first_page < run->end_page && run->first_page < step->end_page) {
+            return step;
         }
     }
-    return false;
+    return NULL;
 }
 
 static unsigned passes_before(const struct demand *demand, page_state state) {
@@ -224,9 +224,6 @@ static struct verdict decide(const struct plan *plan, const struct demand *deman
                                        .access = demand->pages_access,
                                        .bytes = (step->end_page - step->first_page) * FERRY_PAGE_BYTES,
                                        .costs = plan->costs};
-    if (demand->shares_pages && question.place < 0 && used_remotely(plan, step)) {
-        return (struct verdict){.action = POLICY_REMOTE};
-    }
     if (question.policy == FERRY_POLICY_AUTO && question.user >= 0 && question.place < 0) {
         const struct coming_use use = {demand->pages_access, demand->passes, passes_before(demand, step->before),
                                        inputs_on_device(plan)};
@@ -291,11 +288,17 @@ static bool plan_run(struct plan *plan, const struct demand *demand, const struc
                         .before = run->state,
                         .after = run->state,
                         .access = demand->access};
+    const struct step *earlier = demand->shares_pages ? earlier_step(plan, &step) : NULL;
     struct outlook outlook = {0};
-    const struct verdict verdict = decide(plan, demand, &step, stretch->overwritten, &outlook);
+    /* No page is decided about twice, nor its passes counted. */
+    const struct verdict verdict = earlier != NULL && earlier->action == POLICY_REMOTE
+                                       ? (struct verdict){.action = POLICY_REMOTE}
+                                       : decide(plan, demand, &step, stretch->overwritten, &outlook);
+    const bool remote = verdict.action == POLICY_REMOTE && !region->tiny;
     step.action = verdict.action;
-    step.remote_bytes = verdict.action == POLICY_REMOTE && !region->tiny ? bytes_within(&step, stretch) : 0;
-    step.after = state_after(plan, demand, &step, stretch->whole);
+    step.remote_bytes = remote ? bytes_within(&step, stretch) : 0;
+    step.fill = remote && state_place(run->state) == FERRY_PLACE_NOWHERE && demand->policy != FERRY_POLICY_NONE;
+    step.after = state_after(plan, earlier != NULL ? 0 : demand->counted, &step, stretch->whole);
     trace_step(plan, demand, trace, &step, &verdict, &outlook);
     note_input(plan, demand, run, step.after);
     if (step.action == POLICY_KEEP && step.after == step.before) {
@@ -317,7 +320,7 @@ static bool plan_stretch(struct plan *plan, const struct demand *demand, const s
     while (page < stretch->end_page && plan->status == FERRY_OK) {
         struct residency_run run = residency_run_at(&region->residency, page, stretch->end_page);
         if (state_place(run.state) == FERRY_PLACE_NOWHERE && !stretch->overwritten && plan->user >= 0 &&
-            !region->tiny && host_has_touched(region, &run)) {
+            !region->tiny && host_has_touched(plan, region, &run, stretch->end_page)) {
             run.state = state_of_place(FERRY_PLACE_HOST);
         }
         page = run.end_page;
@@ -406,6 +409,11 @@ static void count_step(const struct step *step) {
 
 static void remember_device_use(const struct trace *trace) {
     struct memories *memories = &trace->place->storage->memories;
+    if (trace->by_hand) {
+        memories->latest = MOVED_BY_HAND;
+        return;
+    }
+    memories->latest = USED_BY_DEVICE;
     history_device_pass(&memories->history, trace->bytes, trace->passes);
     if (trace->decided_bytes > 0) {
         memories->verdict = trace->verdict;
@@ -416,6 +424,7 @@ static void remember_device_use(const struct trace *trace) {
 static void remember_host_use(const struct trace *trace) {
     const enum ending ending = trace->access == FERRY_WRITE ? ENDING_OVERWRITE : ENDING_READ;
     memories_host_touch(trace->place, trace->bytes, trace->passes, ending);
+    trace->place->storage->memories.latest = USED_BY_HOST;
 }
 
 static void remember(const struct plan *plan, const struct trace *trace, ferry_site site) {

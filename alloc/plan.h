@@ -17,6 +17,7 @@ struct step {
     size_t first_page, end_page;
     page_state before, after;
     policy_action action;
+    bool fill;           /* made on the host first: a kernel that met a page that is nowhere would fault for it */
     size_t remote_bytes; /* of the view, when it is used across the bus */
     ferry_access access;
 };
@@ -31,6 +32,14 @@ struct trace {
     struct verdict verdict;
     struct outlook outlook;
     bool to_device, to_host; /* bytes of it cross */
+    bool by_hand;
+};
+
+/* What the page tables said of a stretch of pages. */
+struct answers {
+    const struct region *region; /* NULL: nothing has been asked */
+    size_t first_page, end_page;
+    unsigned char present[4096];
 };
 
 struct plan {
@@ -49,8 +58,9 @@ struct plan {
     uint64_t tiny_bytes_to_device, tiny_bytes_to_host;     /* of blocks that never migrate */
     uint64_t skipped;                                      /* operands with nothing to move */
     ferry_status status;                                   /* the first failure; later calls do nothing */
-    struct storage_place redundant;                        /* the first storage whose bytes would cross again */
-    uint64_t redundant_bytes;                              /* of it; 0: there is none */
+    struct answers answers;
+    struct storage_place redundant; /* the first storage whose bytes would cross again */
+    uint64_t redundant_bytes;       /* of it; 0: there is none */
 };
 
 /* What a view asks of the memory it lies in. */
@@ -60,8 +70,10 @@ struct demand {
     ferry_access access;
     ferry_access pages_access; /* of all operands of the launch together */
     unsigned passes;           /* that the launch makes, at least 1 */
+    unsigned counted;          /* of them, as remembered: an unknown number is one */
     bool keep_contents;        /* a WRITE whose pages hold bytes that somebody else reads */
-    bool shares_pages;         /* with an operand planned before, whose passes are not counted again */
+    bool shares_pages;         /* perhaps, with an operand planned before */
+    bool by_hand;              /* moved, not used */
 };
 
 /* The library's one plan, emptied. `costs`: of the device's link; NULL for the host. */

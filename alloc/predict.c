@@ -39,7 +39,7 @@ struct outlook predict(const struct history *history, const struct coming_use *u
     if (expected == 0) {
         return use->passed == 0 ? unknown(use) : overdue(use);
     }
-    if (use->passed < expected || history->ending == ENDING_NOTHING) {
+    if (use->passed < expected) {
         return known(history, use, expected, source);
     }
     /* A host that touches unseen may have begun new epochs meanwhile. */
@@ -67,7 +67,6 @@ void history_host_touch(struct history *history, unsigned passes, enum ending en
         history->passes = (uint16_t)clamp_passes(passes);
         history->ending = (uint8_t)ending;
         history->from_site = false;
-        history->ended_here = true;
     }
     history->bytes_now = 0;
 }

@@ -19,7 +19,6 @@ struct history {
     uint16_t advised;   /* by the user; 0: not */
     uint8_t ending;     /* enum ending, of that epoch */
     bool from_site;     /* `passes` and `ending` are those of earlier blocks of the site */
-    bool ended_here;    /* an epoch of this storage has ended */
     bool unseen;        /* the host touched it without saying so */
 };
 

@@ -3,7 +3,7 @@
  *
  *     head      (site, thread)               how many times the host has read blocks of the site, modulo 2^16
  *     births    (site, thread, size class)   the next ordinal, and the head's count for which it holds
- *     memory    (site, size class, ordinal)  the predictions
+ *     memory    (site, size class, ordinal)  the predictions; beside every ordinal's there is one for any
  *
  * Ordinals are the thread's own, so that threads that run the same loop do not disturb each other's; what became of the
  * blocks is common knowledge.
@@ -18,6 +18,8 @@
 #include <stdatomic.h>
 
 enum { WAYS = 8, SETS = 1024 };
+
+#define ANY_ORDINAL (SITE_LAST_ORDINAL + 1)
 
 #define USED UINT32_C(0x80000000) /* in every fact: used since its line was last full */
 #define TAG(word) ((uint32_t)((word) >> 32))
@@ -147,22 +149,29 @@ static struct memory unpack(uint32_t fact) {
                            .next = {.value = fact >> 18 & 3, .trust = fact >> 20 & 3}};
 }
 
+static struct site_outlook outlook_of(struct memory past) {
+    return (struct site_outlook){.passes = past.passes.value, .next = (uint8_t)past.next.value, .known = true};
+}
+
 struct site_key site_born(ferry_site site, size_t bytes, struct site_outlook *out) {
-    *out = (struct site_outlook){0};
+    static const struct site_outlook unknown;
+    *out = unknown;
     if (site == 0) {
         return (struct site_key){0};
     }
     const unsigned size_class = site_size_class(bytes);
     const uint64_t scrambled = scramble(site), site_and_thread = mix(scrambled, thread_number());
-    uint32_t reads, fact;
+    uint32_t reads, fact, any_fact;
     const _Atomic uint64_t *head = find(site_and_thread, &reads);
     const unsigned ordinal = next_ordinal(site_and_thread, size_class, reads);
-    const uint64_t hash = mix(scrambled, size_class) + ordinal * UINT64_C(0x9e3779b97f4a7c15); /* soon after ordinal */
-    const _Atomic uint64_t *memory = find(hash, &fact);
-    const struct memory past = unpack(fact);
-    *out = (struct site_outlook){
-        .passes = past.passes.value, .next = (uint8_t)past.next.value, .known = past.passes.trust > 0};
-    return (struct site_key){.memory = handle(memory, hash), .head = handle(head, site_and_thread)};
+    const uint64_t base = mix(scrambled, size_class);
+    const uint64_t hash = base + ordinal * UINT64_C(0x9e3779b97f4a7c15); /* soon after ordinal */
+    const uint64_t any_hash = base + ANY_ORDINAL * UINT64_C(0x9e3779b97f4a7c15);
+    const _Atomic uint64_t *memory = find(hash, &fact), *any = find(any_hash, &any_fact);
+    const struct memory past = unpack(fact), any_past = unpack(any_fact);
+    *out = past.passes.trust > 0 ? outlook_of(past) : any_past.next.trust > 1 ? outlook_of(any_past) : unknown;
+    return (struct site_key){
+        .memory = handle(memory, hash), .any = handle(any, any_hash), .head = handle(head, site_and_thread)};
 }
 
 void site_host_read(struct site_key key) {
@@ -183,9 +192,9 @@ struct site_prediction site_predict(struct site_prediction before, uint16_t seen
     return (struct site_prediction){.value = seen, .trust = 1};
 }
 
-void site_learn(struct site_key key, const struct site_outlook *seen) {
+static void learn(uint32_t named, const struct site_outlook *seen) {
     uint64_t content;
-    _Atomic uint64_t *slot = held(key.memory, &content);
+    _Atomic uint64_t *slot = held(named, &content);
     if (slot == NULL) {
         return;
     }
@@ -195,6 +204,11 @@ void site_learn(struct site_key key, const struct site_outlook *seen) {
         memory.next = site_predict(memory.next, seen->next);
     }
     store(slot, TAG(content), pack(memory));
+}
+
+void site_learn(struct site_key key, const struct site_outlook *seen) {
+    learn(key.memory, seen);
+    learn(key.any, seen);
 }
 
 void site_table_clear(void) {

@@ -22,11 +22,12 @@
 
 /* Where a block's outcome is to be noted. All zeros: nowhere, which every function accepts. */
 struct site_key {
-    uint32_t memory, head;
+    uint32_t memory, any, head;
 };
 
-/* A block of `bytes` is born at `site`; *out is what became of its predecessors. No key and nothing known when the site
- * is 0 or the table has no room. A few nanoseconds. */
+/* A block of `bytes` is born at `site`; *out is what became of its predecessors, and where there was none of its
+ * ordinal, what two of the site's last blocks agreed on. No key and nothing known when the site is 0 or the table has
+ * no room. A few nanoseconds. */
 struct site_key site_born(ferry_site site, size_t bytes, struct site_outlook *out);
 
 /* The host has read a block of the site: on the thread that the block was born on, the next birth has ordinal 0. */

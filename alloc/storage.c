@@ -72,6 +72,7 @@ bool storage_open(struct region *region, void *block, size_t bytes, size_t pages
     struct storage *storage = &region->storages[first];
     storage->pages = (uint32_t)pages;
     storage->fresh = true;
+    storage->born_at = 0;
     storage->site = (struct site_key){0};
     storage->born = (struct site_outlook){0};
     atomic_store_explicit(&storage->bytes, bytes, memory_order_relaxed);

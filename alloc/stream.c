@@ -15,6 +15,10 @@ static uint64_t asking_round = 1; /* a new stream has been asked in none */
 /* Per device, made on first use. */
 static struct device_streams { ferry_stream *compute, *transfers; } * own_streams;
 
+bool movement_try_lock(void) {
+    return pthread_mutex_trylock(&lock) == 0;
+}
+
 void movement_lock(void) {
     pthread_mutex_lock(&lock);
 }

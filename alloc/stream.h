@@ -24,6 +24,7 @@ struct ferry_stream {
 };
 
 void movement_lock(void);
+bool movement_try_lock(void);
 void movement_unlock(void);
 
 /* The stream itself, or for NULL the library's own stream of device 0. Lock held. */

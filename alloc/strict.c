@@ -1,9 +1,9 @@
 #include "strict.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
+
+#include "sentence.h"
 
 /* A handler and its context belong together: the lock is held while the two are copied. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -29,39 +29,20 @@ void ferry_on_finding(ferry_finding_handler chosen, void *context) {
     pthread_mutex_unlock(&lock);
 }
 
-/* A sentence that grows; what does not fit is lost. */
-struct sentence {
-    char *text;
-    size_t bytes, used;
-};
-
-static void say(struct sentence *sentence, const char *format, ...) FERRY_PRINTF(2, 3);
-
-static void say(struct sentence *sentence, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    const size_t room = sentence->bytes - sentence->used;
-    const int length = vsnprintf(sentence->text + sentence->used, room, format, arguments);
-    va_end(arguments);
-    if (length > 0) {
-        sentence->used += (size_t)length < room ? (size_t)length : room - 1;
-    }
-}
-
 /* Three figures, as everywhere in ferry's reports. */
 static void say_size(struct sentence *sentence, size_t size_bytes) {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
     size_t unit = 0;
     double value = (double)size_bytes / 1024;
     if (size_bytes < 1024) {
-        say(sentence, "%zu byte%s", size_bytes, size_bytes == 1 ? "" : "s");
+        sentence_add(sentence, "%zu byte%s", size_bytes, size_bytes == 1 ? "" : "s");
         return;
     }
     while (value >= 1023.95 && unit + 1 < sizeof units / sizeof *units) {
         value /= 1024;
         unit++;
     }
-    say(sentence, value < 9.995 ? "%.2f %s" : value < 99.95 ? "%.1f %s" : "%.0f %s", value, units[unit]);
+    sentence_add(sentence, value < 9.995 ? "%.2f %s" : value < 99.95 ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
 /* "<before>step+0x87 in solver<after>"; nothing for a site that is not known. */
@@ -69,7 +50,7 @@ static void say_site(struct sentence *sentence, const char *before, ferry_site s
     char place[PLACE_BYTES];
     if (site != 0) {
         ferry_site_describe(site, place, sizeof place);
-        say(sentence, "%s%s%s", before, place, after);
+        sentence_add(sentence, "%s%s%s", before, place, after);
     }
 }
 
@@ -78,50 +59,40 @@ static void say_array(struct sentence *sentence, const struct strict_crossing *w
     if (what->bytes < what->storage_bytes || what->storage_bytes == 0) {
         say_size(sentence, what->bytes);
     } else {
-        say(sentence, "all");
+        sentence_add(sentence, "all");
     }
     if (what->storage_bytes > 0) {
-        say(sentence, " of the ");
+        sentence_add(sentence, " of the ");
         say_size(sentence, what->storage_bytes);
-        say(sentence, " array");
+        sentence_add(sentence, " array");
     }
-    say(sentence, " at %p", what->address);
+    sentence_add(sentence, " at %p", what->address);
     say_site(sentence, " (allocated in ", what->born, ")");
-}
-
-static void say_place(struct sentence *sentence, ferry_place place) {
-    if (place >= 0) {
-        say(sentence, "device %d", place);
-    } else {
-        say(sentence, "the host");
-    }
 }
 
 static void say_redundant(struct sentence *sentence, const struct strict_crossing *what) {
     say_array(sentence, what);
-    say(sentence, " would cross to ");
-    say_place(sentence, what->to);
-    say(sentence, " again");
+    sentence_add(sentence, " would cross to ");
+    sentence_add_place(sentence, what->to);
+    sentence_add(sentence, " again");
     say_site(sentence, " in ", what->now, "");
-    say(sentence, ": the same bytes crossed");
+    sentence_add(sentence, ": the same bytes crossed");
     say_site(sentence, " in ", what->before, "");
-    say(sentence, ", and nobody has written them since");
+    sentence_add(sentence, ", and nobody has written them since");
 }
 
 static void say_unsynchronised(struct sentence *sentence, const struct strict_crossing *what) {
-    say(sentence, "the host touched ");
+    sentence_add(sentence, "the host touched ");
     say_array(sentence, what);
-    say(sentence, " while a kernel");
+    sentence_add(sentence, " while a kernel");
     say_site(sentence, " launched in ", what->before, "");
-    say(sentence, " could be using it: ferry_host_acquire or ferry_sync comes first");
+    sentence_add(sentence, " could be using it: ferry_host_acquire or ferry_sync comes first");
     say_site(sentence, "; this was noticed in ", what->now, "");
 }
 
 void strict_sentence(ferry_finding_kind kind, const struct strict_crossing *what, char *text, size_t bytes) {
-    struct sentence sentence = {.text = text, .bytes = bytes};
-    if (bytes == 0) {
-        return;
-    }
+    struct sentence sentence;
+    sentence_begin(&sentence, text, bytes);
     (kind == FERRY_FINDING_REDUNDANT ? say_redundant : say_unsynchronised)(&sentence, what);
 }
 

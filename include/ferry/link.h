@@ -21,7 +21,7 @@ extern "C" {
     X(discard_to_device_ns_per_byte, "each byte placed on the device without its contents")                            \
     X(discard_to_host_ns_per_byte, "each byte placed on the host without its contents")                                \
     X(fill_device_ns_per_byte, "each byte never touched before that appears on the device")                            \
-    X(fill_host_ns_per_byte, "each byte never touched before that a prefetch makes on the host")                                \
+    X(fill_host_ns_per_byte, "each byte never touched before that a prefetch makes on the host")                       \
     X(remote_ns, "what a kernel takes longer when its operands are on the host, however small they are")               \
     X(remote_read_ns_per_byte, "each byte that a kernel loads across the bus")                                         \
     X(remote_write_ns_per_byte, "each byte that a kernel stores across the bus")                                       \

@@ -58,7 +58,8 @@ typedef struct ferry_operand {
  *  - remote: nothing migrates; kernels load and store across the bus what is on the host;
  *  - auto: for each run of pages the cheaper of the two, by the link's costs (ferry/link.h) and by how often devices
  * are expected to use the pages before the host does: docs/placement.md;
- *  - none: nothing; the driver's faults move the pages.
+ *  - none: nothing; on a heap made with it the driver's faults move the pages, on others kernels use what is on the
+ *    host across the bus.
  *
  * Resident operands cost no driver call. Validation comes first: on FERRY_INVALID_ARGUMENT (memory that is not ferry's,
  * a read-only view written) and FERRY_UNSUPPORTED (the stream is being captured into a graph and bytes would have to
@@ -94,14 +95,15 @@ FERRY_API ferry_status ferry_advise(const ferry_view *view, const ferry_advice *
 
 /*
  * The policy of the calling thread's uses, over those of arrays and heaps, until set back; FERRY_POLICY_DEFAULT lifts
- * it. Returns the one before. For calls that take no operands, such as ferry_apply.
+ * it, and what is no policy changes nothing. Returns the one before. For calls that take no operands, such as
+ * ferry_apply.
  */
 FERRY_API ferry_policy ferry_thread_policy_set(ferry_policy policy);
 
 /*
- * Says in a sentence where the view's bytes are and why: "on device 0: 16 passes were expected before the host's next
- * read (so many came last time), and migrating 64.0 MiB costs 1.4 ms, 16 passes across the bus 21 ms". Writes at most
- * `bytes`, with the terminating zero. FERRY_INVALID_ARGUMENT for a view beyond its storage.
+ * Says in a sentence where the view's bytes are and why: "on device 0: 16 passes of devices were expected before the
+ * host reads it (as last time); going there and back costs 5.66 ms, crossing the bus each time 21.2 ms". Writes at most
+ * `bytes`, with the terminating zero. FERRY_INVALID_ARGUMENT for a view beyond its storage, or of no elements.
  */
 FERRY_API ferry_status ferry_explain(const ferry_view *view, char *text, size_t bytes);
 
