@@ -73,30 +73,43 @@ static void consider_others(struct demand *demand, const struct operands *operan
     }
 }
 
-static void plan_operand(struct plan *plan, const struct operands *operands, size_t at, ferry_policy forced) {
-    const struct operand *operand = &operands->items[at];
-    const ferry_access access = operand->given.access;
+/* A move by hand uses nothing. */
+static bool is_by_hand(const struct plan *plan, ferry_policy forced) {
+    return plan->user >= 0 && forced != FERRY_POLICY_DEFAULT;
+}
+
+/* What has to be known of an operand's storage before anything is planned: a page that is planned to move is still
+ * where it was. */
+static void prepare_operand(const struct plan *plan, const struct operand *operand, ferry_policy forced) {
     if (operand->low == NULL) {
         return;
     }
-    const bool by_hand = plan->user >= 0 && forced != FERRY_POLICY_DEFAULT;
     memories_begin(&operand->place);
-    if (!by_hand) {
-        memories_use(&operand->place, plan->user >= 0 && access == FERRY_WRITE);
+    if (!is_by_hand(plan, forced)) {
+        memories_use(&operand->place, plan->user >= 0 && operand->given.access == FERRY_WRITE);
     }
+    const ferry_policy policy = policy_of(operand, forced);
+    if (plan->user >= 0 && (policy == FERRY_POLICY_AUTO || policy == FERRY_POLICY_PREFETCH)) {
+        observe_storage(&operand->place);
+    }
+}
+
+static void plan_operand(struct plan *plan, const struct operands *operands, size_t at, ferry_policy forced) {
+    const struct operand *operand = &operands->items[at];
+    if (operand->low == NULL) {
+        return;
+    }
+    const bool by_hand = is_by_hand(plan, forced);
     const unsigned passes = passes_of(&operand->given);
     struct demand demand = {.place = &operand->place,
                             .policy = policy_of(operand, forced),
-                            .access = access,
-                            .pages_access = access,
+                            .access = operand->given.access,
+                            .pages_access = operand->given.access,
                             .passes = passes,
                             .counted = by_hand                       ? 0
                                        : passes == FERRY_PASSES_MANY ? 1
                                                                      : passes,
                             .by_hand = by_hand};
-    if (plan->user >= 0 && (demand.policy == FERRY_POLICY_AUTO || demand.policy == FERRY_POLICY_PREFETCH)) {
-        observe_storage(demand.place);
-    }
     if (operands->n > 1) {
         consider_others(&demand, operands, at);
     }
@@ -105,6 +118,9 @@ static void plan_operand(struct plan *plan, const struct operands *operands, siz
 
 /* Readers first: where a result goes depends on where they will be. */
 static void plan_operands(struct plan *plan, const struct operands *operands, ferry_policy forced) {
+    for (size_t i = 0; i < operands->n; i++) {
+        prepare_operand(plan, &operands->items[i], forced);
+    }
     for (int writers = 0; writers < 2; writers++) {
         for (size_t i = 0; i < operands->n && plan->status == FERRY_OK; i++) {
             if ((operands->items[i].given.access == FERRY_WRITE) == (writers != 0)) {

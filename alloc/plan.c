@@ -186,15 +186,22 @@ static page_state state_after(const struct plan *plan, unsigned passes, struct s
     return after;
 }
 
-/* What the launch does with some of these pages for an operand planned before; NULL: nothing that had to be noted. */
-static const struct step *earlier_step(const struct plan *plan, const struct step *run) {
+/* What the launch does with some of these pages for operands planned before, as far as it had to be noted. */
+struct earlier {
+    bool used, remote, written;
+};
+
+static struct earlier earlier_uses(const struct plan *plan, const struct step *run) {
+    struct earlier earlier = {false, false, false};
     for (size_t i = 0; i < plan->nsteps; i++) {
         const struct step *step = &plan->steps[i];
         if (step->region == run->region && step->first_page < run->end_page && run->first_page < step->end_page) {
-            return step;
+            earlier.used = true;
+            earlier.remote = earlier.remote || step->action == POLICY_REMOTE;
+            earlier.written = earlier.written || (step->access & FERRY_WRITE) != 0;
         }
     }
-    return NULL;
+    return earlier;
 }
 
 static unsigned passes_before(const struct demand *demand, page_state state) {
@@ -288,17 +295,19 @@ static bool plan_run(struct plan *plan, const struct demand *demand, const struc
                         .before = run->state,
                         .after = run->state,
                         .access = demand->access};
-    const struct step *earlier = demand->shares_pages ? earlier_step(plan, &step) : NULL;
+    const struct earlier earlier =
+        demand->shares_pages ? earlier_uses(plan, &step) : (struct earlier){false, false, false};
     struct outlook outlook = {0};
     /* No page is decided about twice, nor its passes counted. */
-    const struct verdict verdict = earlier != NULL && earlier->action == POLICY_REMOTE
-                                       ? (struct verdict){.action = POLICY_REMOTE}
-                                       : decide(plan, demand, &step, stretch->overwritten, &outlook);
+    const struct verdict verdict = earlier.remote ? (struct verdict){.action = POLICY_REMOTE}
+                                                  : decide(plan, demand, &step, stretch->overwritten, &outlook);
     const bool remote = verdict.action == POLICY_REMOTE && !region->tiny;
     step.action = verdict.action;
     step.remote_bytes = remote ? bytes_within(&step, stretch) : 0;
     step.fill = remote && state_place(run->state) == FERRY_PLACE_NOWHERE && demand->policy != FERRY_POLICY_NONE;
-    step.after = state_after(plan, earlier != NULL ? 0 : demand->counted, &step, stretch->whole);
+    step.after = state_after(plan, earlier.used ? 0 : demand->counted, &step, stretch->whole);
+    /* What the launch writes has not crossed when it ends, whoever else reads it. */
+    step.after &= earlier.written ? (page_state)~STATE_CROSSED : (page_state)~0;
     trace_step(plan, demand, trace, &step, &verdict, &outlook);
     note_input(plan, demand, run, step.after);
     if (step.action == POLICY_KEEP && step.after == step.before) {

@@ -224,7 +224,8 @@ static const char *complaint_about(const struct page_use *use, unsigned beside, 
     if (use->move == NULL && truth < 0 && follow_only(beside, prefetch, prefetch)) {
         return "is used across the bus, though it was to be prefetched";
     }
-    if (use->before == FERRY_PLACE_NOWHERE && truth < 0 && !use->filled && !follow_only(use->policies, none, none)) {
+    /* An operand of policy none that comes first has the kernel make them. */
+    if (use->before == FERRY_PLACE_NOWHERE && truth < 0 && !use->filled && (use->policies & 1U << none) == 0) {
         return "is used across the bus, but did not exist";
     }
     if (truth >= 0 && truth != device && !follow_only(use->policies, none, none)) {
