@@ -1,6 +1,7 @@
 /* Whose policy counts: the operand's, the thread's, the array's, the heap's; and what an advice is. */
 #include <pthread.h>
 
+#include "ferry/site.h"
 #include "tests/alloc/story.h"
 
 #define BYTES (3 * PAGE)
@@ -105,7 +106,9 @@ static void advice_moves_nothing(void) {
 static void announced_passes_decide(void) {
     const int passes[] = {1, FERRY_PASSES_MANY};
     for (int i = 0; i < 2; i++) {
+        (void)ferry_site_set((ferry_site)i + 1); /* nothing is learnt from the other */
         const ferry_view view = story_array(NULL, 4 * BLOCK, 1);
+        (void)ferry_site_set(0);
         CHECK_OK(ferry_advise(&view, &(ferry_advice){.passes = passes[i]}));
         read_once(&view, FERRY_POLICY_AUTO);
         CHECK_INT(ferry_view_place(&view), passes[i] == 1 ? FERRY_PLACE_HOST : 0);
