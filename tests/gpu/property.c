@@ -23,8 +23,8 @@ static void run_under_all(uint64_t seed, size_t nsteps) {
 
 int main(int argc, char **argv) {
     const ferry_options options = {.backend = "cuda", .limit_bytes = 128 * MIB};
-    const uint64_t programs = argc == 3 ? strtoull(argv[1], NULL, 10) : 12;
-    const size_t nsteps = argc == 3 ? (size_t)strtoull(argv[2], NULL, 10) : 80;
+    const uint64_t programs = argc == 3 ? strtoull(argv[1], NULL, 10) : 6;
+    const size_t nsteps = argc == 3 ? (size_t)strtoull(argv[2], NULL, 10) : 60;
     if (ferry_init(&options))
         SKIP("%s", ferry_error_detail());
     const uint64_t seed = test_seed(1000);
