@@ -16,6 +16,7 @@ struct plan *plan_begin(ferry_place user, const ferry_link_costs *costs) {
     plan->tiny_bytes_to_device = plan->tiny_bytes_to_host = 0;
     plan->skipped = plan->redundant_bytes = 0;
     plan->answers.region = NULL;
+    plan->shares_pages = false;
     plan->status = FERRY_OK;
     return plan;
 }
@@ -188,17 +189,16 @@ static page_state state_after(const struct plan *plan, unsigned passes, struct s
 
 /* What the launch does with some of these pages for operands planned before, as far as it had to be noted. */
 struct earlier {
-    bool used, remote, written;
+    bool used, remote;
 };
 
 static struct earlier earlier_uses(const struct plan *plan, const struct step *run) {
-    struct earlier earlier = {false, false, false};
+    struct earlier earlier = {false, false};
     for (size_t i = 0; i < plan->nsteps; i++) {
         const struct step *step = &plan->steps[i];
         if (step->region == run->region && step->first_page < run->end_page && run->first_page < step->end_page) {
             earlier.used = true;
             earlier.remote = earlier.remote || step->action == POLICY_REMOTE;
-            earlier.written = earlier.written || (step->access & FERRY_WRITE) != 0;
         }
     }
     return earlier;
@@ -295,8 +295,7 @@ static bool plan_run(struct plan *plan, const struct demand *demand, const struc
                         .before = run->state,
                         .after = run->state,
                         .access = demand->access};
-    const struct earlier earlier =
-        demand->shares_pages ? earlier_uses(plan, &step) : (struct earlier){false, false, false};
+    const struct earlier earlier = demand->shares_pages ? earlier_uses(plan, &step) : (struct earlier){false, false};
     struct outlook outlook = {0};
     /* No page is decided about twice, nor its passes counted. */
     const struct verdict verdict = earlier.remote ? (struct verdict){.action = POLICY_REMOTE}
@@ -306,8 +305,6 @@ static bool plan_run(struct plan *plan, const struct demand *demand, const struc
     step.remote_bytes = remote ? bytes_within(&step, stretch) : 0;
     step.fill = remote && state_place(run->state) == FERRY_PLACE_NOWHERE && demand->policy != FERRY_POLICY_NONE;
     step.after = state_after(plan, earlier.used ? 0 : demand->counted, &step, stretch->whole);
-    /* What the launch writes has not crossed when it ends, whoever else reads it. */
-    step.after &= earlier.written ? (page_state)~STATE_CROSSED : (page_state)~0;
     trace_step(plan, demand, trace, &step, &verdict, &outlook);
     note_input(plan, demand, run, step.after);
     if (step.action == POLICY_KEEP && step.after == step.before) {
@@ -375,6 +372,7 @@ void plan_view(struct plan *plan, const ferry_view *view, const struct demand *d
     struct trace *trace = add_trace(plan, demand);
     const bool tiny = demand->place->region->tiny && core.hints && plan->user >= 0;
     const size_t steps_before = plan->nsteps;
+    plan->shares_pages = plan->shares_pages || demand->shares_pages;
     extents_begin(&extents, view);
     while (plan->status == FERRY_OK && extents_next(&extents, &begin, &end)) {
         moved = plan_extent(plan, demand, begin, end, extents.dense, trace) || moved;
@@ -447,10 +445,21 @@ static void remember(const struct plan *plan, const struct trace *trace, ferry_s
     memories->crossed_to_host = trace->to_host ? site : memories->crossed_to_host;
 }
 
+/* What a launch writes has not crossed when it ends, whichever of its operands read it too. */
+static void forget_crossings(const struct plan *plan) {
+    for (size_t i = 0; i < plan->nsteps && plan->shares_pages; i++) {
+        const struct step *step = &plan->steps[i];
+        if ((step->access & FERRY_WRITE) != 0) {
+            residency_clear_flags(&step->region->residency, step->first_page, step->end_page, STATE_CROSSED);
+        }
+    }
+}
+
 void plan_commit(const struct plan *plan, ferry_site site) {
     for (size_t i = 0; i < plan->nsteps; i++) {
         count_step(&plan->steps[i]);
     }
+    forget_crossings(plan);
     for (size_t i = 0; i < plan->ntraces; i++) {
         remember(plan, &plan->traces[i], site);
     }

@@ -59,6 +59,7 @@ struct plan {
     uint64_t skipped;                                      /* operands with nothing to move */
     ferry_status status;                                   /* the first failure; later calls do nothing */
     struct answers answers;
+    bool shares_pages;              /* some operands may */
     struct storage_place redundant; /* the first storage whose bytes would cross again */
     uint64_t redundant_bytes;       /* of it; 0: there is none */
 };
