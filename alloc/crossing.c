@@ -60,6 +60,7 @@ static bool share_pages(const struct operand *a, const struct operand *b) {
  * overwriting, and no page is decided about twice. */
 static void consider_others(struct demand *demand, const struct operands *operands, size_t at) {
     const bool reads = (demand->access & FERRY_READ) != 0;
+    unsigned passes = demand->passes;
     for (size_t i = 0; i < operands->n; i++) {
         if (i == at || !share_pages(&operands->items[at], &operands->items[i])) {
             continue;
@@ -68,9 +69,12 @@ static void consider_others(struct demand *demand, const struct operands *operan
         const bool other_reads = (other & FERRY_READ) != 0;
         demand->keep_contents = demand->keep_contents || (other_reads && !reads);
         demand->pages_access |= other;
+        passes += reads && other_reads ? passes_of(&operands->items[i].given) : 0;
+        passes = passes < FERRY_PASSES_MANY ? passes : FERRY_PASSES_MANY;
         /* Readers are planned before those that only write, each in the operands' order. */
         demand->shares_pages = demand->shares_pages || (other_reads == reads ? i < at : other_reads);
     }
+    demand->passes = passes;
 }
 
 /* A move by hand uses nothing. */
@@ -149,6 +153,14 @@ static ferry_status issue_moves(const struct move_list *list, ferry_stream *stre
     return list->n == 0 ? FERRY_OK : core.backend->move(list->moves, list->n, stream->native);
 }
 
+/* What strict mode tells of is told once: the same call, repeated, goes through. */
+static void abandon(const struct plan *plan, ferry_status status) {
+    plan_undo(plan);
+    if (status == FERRY_REDUNDANT) {
+        plan_forgive(plan);
+    }
+}
+
 /* Brings checked operands to the stream's device. Lock held. */
 static ferry_status bring_to_device(struct acquire *acquire, ferry_stream *stream) {
     const struct operands *operands = &acquire->operands;
@@ -159,7 +171,7 @@ static ferry_status bring_to_device(struct acquire *acquire, ferry_stream *strea
     status = status == FERRY_OK ? issue_moves(&plan->fills, stream) : status;
     status = status == FERRY_OK ? issue_moves(&plan->moves, stream) : status;
     if (status != FERRY_OK) {
-        plan_undo(plan);
+        abandon(plan, status);
         return status;
     }
     plan_commit(plan, acquire->site);
@@ -287,7 +299,7 @@ static ferry_status bring_home(struct acquire *acquire) {
     status = finding_in_plan(plan, acquire->site, &acquire->finding);
     status = status == FERRY_OK ? carry_home(plan, operand) : status;
     if (status != FERRY_OK) {
-        plan_undo(plan);
+        abandon(plan, status);
         return status;
     }
     plan->skipped = 0;

@@ -8,6 +8,7 @@
 #include "deferred.h"
 #include "heap_caches.h"
 #include "options.h"
+#include "stream.h"
 
 /*
  * jemalloc asks for exactly what it needs (retain), never gives back by itself (decay: a purge of a large free would be
@@ -211,7 +212,7 @@ void ferry_heap_destroy(ferry_heap *heap) {
     if (heap == NULL || heap == core.heap || core_forked()) {
         return;
     }
-    (void)ferry_sync(NULL);
+    stream_sync_all();
     deferred_forget(heap);
     heap_lock();
     heaps[heap->slot] = NULL;

@@ -9,6 +9,7 @@
 #include "crossing.h"
 #include "deferred.h"
 #include "heap_caches.h"
+#include "stream.h"
 
 /* jemalloc's own name for "as large as can be": more would overflow its size classes. */
 #define LARGEST_BYTES ((size_t)PTRDIFF_MAX / 2)
@@ -82,7 +83,7 @@ static void *raw_after_trim(ferry_heap *heap, struct heap_caches *caches, size_t
 static void *raw_at_last(ferry_heap *heap, struct heap_caches *caches, size_t bytes, int alignment_flags) {
     void *block = raw_after_trim(heap, caches, bytes, alignment_flags);
     if (block == NULL && core_attention_to(CORE_DEFERRED)) {
-        (void)ferry_sync(NULL);
+        stream_sync_all();
         block = raw_after_trim(heap, caches, bytes, alignment_flags);
     }
     return block;

@@ -35,6 +35,10 @@ static bool add_step(struct plan *plan, const struct step *step) {
         return false;
     }
     plan->steps[plan->nsteps++] = *step;
+    struct trace *trace = &plan->traces[plan->ntraces - 1];
+    trace->ascending = trace->ascending && (trace->end_step == trace->first_step ||
+                                            step[0].first_page >= plan->steps[trace->end_step - 1].first_page);
+    trace->end_step = plan->nsteps;
     return true;
 }
 
@@ -76,6 +80,9 @@ static struct trace *add_trace(struct plan *plan, const struct demand *demand) {
     *trace = (struct trace){.place = demand->place,
                             .access = demand->access,
                             .passes = plan->user >= 0 ? demand->counted : 0,
+                            .first_step = plan->nsteps,
+                            .end_step = plan->nsteps,
+                            .ascending = true,
                             .by_hand = demand->by_hand};
     return trace;
 }
@@ -192,13 +199,40 @@ struct earlier {
     bool used, remote;
 };
 
+/* The first of one operand's steps that may lie at or behind the run; its last ones follow. */
+static size_t first_near(const struct plan *plan, const struct trace *trace, const struct step *run) {
+    size_t low = trace->first_step, high = trace->ascending ? trace->end_step : low;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (plan->steps[middle].end_page <= run->first_page) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static void find_earlier(const struct plan *plan, const struct trace *trace, const struct step *run,
+                         struct earlier *earlier) {
+    for (size_t i = first_near(plan, trace, run); i < trace->end_step; i++) {
+        const struct step *step = &plan->steps[i];
+        if (step->first_page >= run->end_page && trace->ascending) {
+            break;
+        }
+        if (step->first_page < run->end_page && run->first_page < step->end_page) {
+            earlier->used = true;
+            earlier->remote = earlier->remote || step->action == POLICY_REMOTE;
+        }
+    }
+}
+
+/* The last trace is the operand's own. */
 static struct earlier earlier_uses(const struct plan *plan, const struct step *run) {
     struct earlier earlier = {false, false};
-    for (size_t i = 0; i < plan->nsteps; i++) {
-        const struct step *step = &plan->steps[i];
-        if (step->region == run->region && step->first_page < run->end_page && run->first_page < step->end_page) {
-            earlier.used = true;
-            earlier.remote = earlier.remote || step->action == POLICY_REMOTE;
+    for (size_t i = 0; i + 1 < plan->ntraces; i++) {
+        if (plan->traces[i].place->region == run->region) {
+            find_earlier(plan, &plan->traces[i], run, &earlier);
         }
     }
     return earlier;
@@ -260,8 +294,20 @@ static void trace_step(struct plan *plan, const struct demand *demand, struct tr
     }
     trace->to_device = trace->to_device || from_host_to_device(step) || read_remotely(step);
     trace->to_host = trace->to_host || from_device_to_host(step) || written_remotely(step);
+    trace->acted = trace->acted || step->action != POLICY_KEEP;
+}
+
+/* Whether the user could do something about it: not where the library has found crossing again to be the cheapest, nor
+ * where faults do as they like. */
+static bool is_avoidable(const struct demand *demand, const struct step *step) {
+    return demand->policy != FERRY_POLICY_NONE &&
+           !(demand->policy == FERRY_POLICY_AUTO && step->action == POLICY_REMOTE);
+}
+
+static void note_redundant(struct plan *plan, const struct demand *demand, const struct step *step) {
     const uint64_t again = redundant_bytes(step);
-    if (again > 0 && (plan->redundant_bytes == 0 || plan->redundant.storage == demand->place->storage)) {
+    const bool first = plan->redundant_bytes == 0;
+    if (again > 0 && is_avoidable(demand, step) && (first || plan->redundant.storage == demand->place->storage)) {
         plan->redundant = *demand->place;
         plan->redundant_bytes += again;
     }
@@ -281,13 +327,13 @@ static bool is_settled(const struct plan *plan, const struct demand *demand, pag
            ((demand->access & FERRY_WRITE) == 0 || (state & STATE_CROSSED) == 0);
 }
 
-/* Plans a run of pages in one state; whether it has to be moved. */
-static bool plan_run(struct plan *plan, const struct demand *demand, const struct stretch *stretch,
+/* Plans a run of pages in one state. */
+static void plan_run(struct plan *plan, const struct demand *demand, const struct stretch *stretch,
                      const struct residency_run *run, struct trace *trace) {
     struct region *region = demand->place->region;
     if (is_settled(plan, demand, run->state)) {
         note_input(plan, demand, run, run->state);
-        return false;
+        return;
     }
     struct step step = {.region = region,
                         .first_page = run->first_page,
@@ -307,21 +353,21 @@ static bool plan_run(struct plan *plan, const struct demand *demand, const struc
     step.after = state_after(plan, earlier.used ? 0 : demand->counted, &step, stretch->whole);
     trace_step(plan, demand, trace, &step, &verdict, &outlook);
     note_input(plan, demand, run, step.after);
+    if (!earlier.used) {
+        note_redundant(plan, demand, &step);
+    }
     if (step.action == POLICY_KEEP && step.after == step.before) {
-        return false;
+        return;
     }
-    if (!add_step(plan, &step) || !add_moves(plan, &step)) {
-        return false;
+    if (add_step(plan, &step) && add_moves(plan, &step)) {
+        residency_set(&region->residency, run->first_page, run->end_page, step.after);
     }
-    residency_set(&region->residency, run->first_page, run->end_page, step.after);
-    return is_move(step.action);
 }
 
-/* Plans pages of one storage that are used in one way; whether anything has to be moved. */
-static bool plan_stretch(struct plan *plan, const struct demand *demand, const struct stretch *stretch,
+/* Plans pages of one storage that are used in one way. */
+static void plan_stretch(struct plan *plan, const struct demand *demand, const struct stretch *stretch,
                          struct trace *trace) {
     struct region *region = demand->place->region;
-    bool moved = false;
     size_t page = stretch->first_page;
     while (page < stretch->end_page && plan->status == FERRY_OK) {
         struct residency_run run = residency_run_at(&region->residency, page, stretch->end_page);
@@ -330,14 +376,13 @@ static bool plan_stretch(struct plan *plan, const struct demand *demand, const s
             run.state = state_of_place(FERRY_PLACE_HOST);
         }
         page = run.end_page;
-        moved = plan_run(plan, demand, stretch, &run, trace) || moved;
+        plan_run(plan, demand, stretch, &run, trace);
     }
-    return moved;
 }
 
 /* Whole pages inside the run are the view's own; a page that it shares, at either edge, is not. Behind the storage's
  * last byte there is nobody. */
-static bool plan_extent(struct plan *plan, const struct demand *demand, const char *begin, const char *end, bool dense,
+static void plan_extent(struct plan *plan, const struct demand *demand, const char *begin, const char *end, bool dense,
                         struct trace *trace) {
     const struct region *region = demand->place->region;
     const char *page_end = end;
@@ -349,15 +394,16 @@ static bool plan_extent(struct plan *plan, const struct demand *demand, const ch
     const size_t inner = storage_pages(begin_bytes), inner_end = end_bytes / FERRY_PAGE_BYTES;
     struct stretch stretch = {begin, end, first, last, false, false};
     if (!dense || inner >= inner_end) {
-        return plan_stretch(plan, demand, &stretch, trace);
+        plan_stretch(plan, demand, &stretch, trace);
+        return;
     }
     stretch.end_page = inner;
-    bool moved = plan_stretch(plan, demand, &stretch, trace);
+    plan_stretch(plan, demand, &stretch, trace);
     const bool overwritten = demand->access == FERRY_WRITE && !demand->keep_contents;
     stretch = (struct stretch){begin, end, inner, inner_end, true, overwritten};
-    moved = plan_stretch(plan, demand, &stretch, trace) || moved;
+    plan_stretch(plan, demand, &stretch, trace);
     stretch = (struct stretch){begin, end, inner_end, last, false, false};
-    return plan_stretch(plan, demand, &stretch, trace) || moved;
+    plan_stretch(plan, demand, &stretch, trace);
 }
 
 static void count_tiny(struct plan *plan, ferry_access access, size_t bytes) {
@@ -368,24 +414,20 @@ static void count_tiny(struct plan *plan, ferry_access access, size_t bytes) {
 void plan_view(struct plan *plan, const ferry_view *view, const struct demand *demand) {
     struct extents extents;
     char *begin, *end;
-    bool moved = false;
     struct trace *trace = add_trace(plan, demand);
-    const bool tiny = demand->place->region->tiny && core.hints && plan->user >= 0;
-    const size_t steps_before = plan->nsteps;
     plan->shares_pages = plan->shares_pages || demand->shares_pages;
     extents_begin(&extents, view);
     while (plan->status == FERRY_OK && extents_next(&extents, &begin, &end)) {
-        moved = plan_extent(plan, demand, begin, end, extents.dense, trace) || moved;
+        plan_extent(plan, demand, begin, end, extents.dense, trace);
         trace->bytes += (size_t)(end - begin);
     }
-    if (tiny && plan->status == FERRY_OK) {
+    if (plan->status != FERRY_OK) {
+        return;
+    }
+    if (demand->place->region->tiny && core.hints && plan->user >= 0) {
         count_tiny(plan, demand->access, trace->bytes);
     }
-    bool remote = tiny;
-    for (size_t i = steps_before; i < plan->nsteps && !remote && !moved; i++) {
-        remote = plan->steps[i].remote_bytes > 0;
-    }
-    plan->skipped += !moved && !remote && demand->policy != FERRY_POLICY_NONE ? 1 : 0;
+    plan->skipped += !trace->acted && demand->policy != FERRY_POLICY_NONE ? 1 : 0;
 }
 
 static void count_remote(uint64_t to_device, uint64_t to_host) {
@@ -422,7 +464,7 @@ static void remember_device_use(const struct trace *trace) {
     }
     memories->latest = USED_BY_DEVICE;
     history_device_pass(&memories->history, trace->bytes, trace->passes);
-    if (trace->decided_bytes > 0) {
+    if (trace->decided_bytes > 0 || trace->to_device) {
         memories->verdict = trace->verdict;
         memories->outlook = trace->outlook;
     }
@@ -466,6 +508,16 @@ void plan_commit(const struct plan *plan, ferry_site site) {
     count_remote(plan->tiny_bytes_to_device, plan->tiny_bytes_to_host);
     COUNT(prefetches_issued, plan->moves.n + plan->fills.n);
     COUNT(prefetches_skipped, plan->skipped);
+}
+
+void plan_forgive(const struct plan *plan) {
+    const page_state told = plan->user >= 0 ? STATE_CROSSED_TO_DEVICE : STATE_CROSSED_TO_HOST;
+    for (size_t i = 0; i < plan->nsteps; i++) {
+        const struct step *step = &plan->steps[i];
+        if (redundant_bytes(step) > 0) {
+            residency_clear_flags(&step->region->residency, step->first_page, step->end_page, told);
+        }
+    }
 }
 
 void plan_undo(const struct plan *plan) {

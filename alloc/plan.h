@@ -31,6 +31,9 @@ struct trace {
     size_t decided_bytes; /* of the largest run that was decided, or that ended */
     struct verdict verdict;
     struct outlook outlook;
+    size_t first_step, end_step;
+    bool ascending;          /* its steps are, by their pages */
+    bool acted;              /* something was not simply in place */
     bool to_device, to_host; /* bytes of it cross */
     bool by_hand;
 };
@@ -60,8 +63,8 @@ struct plan {
     ferry_status status;                                   /* the first failure; later calls do nothing */
     struct answers answers;
     bool shares_pages;              /* some operands may */
-    struct storage_place redundant; /* the first storage whose bytes would cross again */
-    uint64_t redundant_bytes;       /* of it; 0: there is none */
+    struct storage_place redundant; /* the first storage whose bytes would cross again, */
+    uint64_t redundant_bytes;       /* and how many, where the user could have avoided it */
 };
 
 /* What a view asks of the memory it lies in. */
@@ -85,6 +88,9 @@ void plan_view(struct plan *plan, const ferry_view *view, const struct demand *d
 
 /* Counts and remembers what was planned, once it has been handed to the backend; `site`: on whose behalf. */
 void plan_commit(const struct plan *plan, ferry_site site);
+
+/* Lets what strict mode has told of cross the next time: the state is that of before the plan. */
+void plan_forgive(const struct plan *plan);
 
 /* Puts the residency table back. */
 void plan_undo(const struct plan *plan);

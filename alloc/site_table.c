@@ -149,13 +149,18 @@ static struct memory unpack(uint32_t fact) {
                            .next = {.value = fact >> 18 & 3, .trust = fact >> 20 & 3}};
 }
 
-static struct site_outlook outlook_of(struct memory past) {
-    return (struct site_outlook){.passes = past.passes.value, .next = (uint8_t)past.next.value, .known = true};
+/* Known by what has been seen `trust` times. */
+static struct site_outlook outlook_of(struct memory past, unsigned trust) {
+    const bool next_known = past.next.trust >= trust;
+    return past.passes.trust < trust
+               ? (struct site_outlook){0}
+               : (struct site_outlook){.passes = past.passes.value,
+                                       .next = next_known ? (uint8_t)past.next.value : (uint8_t)ENDING_UNKNOWN,
+                                       .known = true};
 }
 
 struct site_key site_born(ferry_site site, size_t bytes, struct site_outlook *out) {
-    static const struct site_outlook unknown;
-    *out = unknown;
+    *out = (struct site_outlook){0};
     if (site == 0) {
         return (struct site_key){0};
     }
@@ -168,8 +173,10 @@ struct site_key site_born(ferry_site site, size_t bytes, struct site_outlook *ou
     const uint64_t hash = base + ordinal * UINT64_C(0x9e3779b97f4a7c15); /* soon after ordinal */
     const uint64_t any_hash = base + ANY_ORDINAL * UINT64_C(0x9e3779b97f4a7c15);
     const _Atomic uint64_t *memory = find(hash, &fact), *any = find(any_hash, &any_fact);
-    const struct memory past = unpack(fact), any_past = unpack(any_fact);
-    *out = past.passes.trust > 0 ? outlook_of(past) : any_past.next.trust > 1 ? outlook_of(any_past) : unknown;
+    *out = outlook_of(unpack(fact), 1);
+    if (!out->known) {
+        *out = outlook_of(unpack(any_fact), 2);
+    }
     return (struct site_key){
         .memory = handle(memory, hash), .any = handle(any, any_hash), .head = handle(head, site_and_thread)};
 }

@@ -240,6 +240,12 @@ ferry_status stream_wait_for_all(void) {
     return first;
 }
 
+void stream_sync_all(void) {
+    movement_lock();
+    (void)stream_wait_for_all();
+    movement_unlock();
+}
+
 ferry_status ferry_sync(ferry_stream *stream) {
     const ferry_status started = core_start();
     if (started != FERRY_OK || core_forked()) {

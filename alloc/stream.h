@@ -51,6 +51,9 @@ ferry_status stream_wait_on_host(ferry_stream *stream, uint64_t until);
 /* Makes later work of `stream` wait for the other's work up to `until`. Lock held. */
 ferry_status stream_wait_for(ferry_stream *stream, ferry_stream *other, uint64_t until);
 
+/* Waits for every stream, for the library's own ends. No lock. */
+void stream_sync_all(void);
+
 /* Waits for every stream. Lock held, and let go while waiting. */
 ferry_status stream_wait_for_all(void);
 

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "ferry/movement.h"
+#include "ferry/site.h"
 #include "layout.h"
 #include "walk.h"
 
@@ -105,7 +106,7 @@ static ferry_status assign_directly(const ferry_view *dst, const ferry_view *src
     return status;
 }
 
-ferry_status ferry_assign_host_casting(const ferry_view *dst, const ferry_view *src, ferry_casting rule) {
+static ferry_status assign(const ferry_view *dst, const ferry_view *src, ferry_casting rule) {
     ferry_view fitted;
     ferry_status status = fit(dst, src, rule, &fitted);
     if (status != FERRY_OK || ferry_view_size(dst) == 0) {
@@ -122,6 +123,16 @@ ferry_status ferry_assign_host_casting(const ferry_view *dst, const ferry_view *
     return assign_directly(dst, &fitted, &over);
 }
 
+ferry_status ferry_assign_host_casting(const ferry_view *dst, const ferry_view *src, ferry_casting rule) {
+    const ferry_site before = ferry_site_enter(__builtin_return_address(0));
+    const ferry_status status = assign(dst, src, rule);
+    ferry_site_set(before);
+    return status;
+}
+
 ferry_status ferry_assign_host(const ferry_view *dst, const ferry_view *src) {
-    return ferry_assign_host_casting(dst, src, FERRY_CAST_SAME_KIND);
+    const ferry_site before = ferry_site_enter(__builtin_return_address(0));
+    const ferry_status status = assign(dst, src, FERRY_CAST_SAME_KIND);
+    ferry_site_set(before);
+    return status;
 }

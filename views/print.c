@@ -3,6 +3,7 @@
 
 #include "column.h"
 #include "ferry/movement.h"
+#include "ferry/site.h"
 #include "layout.h"
 
 #define LINE_WIDTH 75
@@ -191,7 +192,9 @@ int64_t ferry_view_format(const ferry_view *view, char *text, size_t bytes) {
         .column = column_make(view->dtype),
         .out = {.text = text, .bytes = bytes},
     };
+    const ferry_site before = ferry_site_enter(__builtin_return_address(0));
     ferry_status status = acquire_shown(&printer, view, 0);
+    ferry_site_set(before);
     if (status != FERRY_OK) {
         return -(int64_t)status;
     }

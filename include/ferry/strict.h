@@ -29,7 +29,9 @@ typedef struct ferry_finding {
  * Strict mode is switched on by ferry_options.strict or FERRY_STRICT=1. Then ferry_acquire, ferry_host_acquire,
  * ferry_prefetch and what is built on them (ferry_apply, ferry_launch, …) fail with FERRY_REDUNDANT, having moved
  * nothing, when bytes would cross again in the same direction that nobody wrote in between; the detail is the finding's
- * sentence. An unsynchronised touch fails the next of these calls, or ferry_sync, with FERRY_UNSYNCHRONISED, once.
+ * sentence. Each is told once: the same call, repeated, goes through. Bytes that policy auto lets cross again because
+ * that is the cheapest, and what happens under policy none, are not told of: there is nothing to mend. An
+ * unsynchronised touch fails the next of these calls, or ferry_sync, with FERRY_UNSYNCHRONISED, once.
  *
  * The handler is called for every finding, on the thread that makes the failing call, with no lock held. NULL: none. It
  * may be set at any time.
