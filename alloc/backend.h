@@ -108,7 +108,8 @@ typedef struct backend {
 
     /*
      * Tells of `n` pages from a page's first byte on which are in the host's page tables: present[i] is 1 after a touch
-     * by the host or a prefetch home, 0 for a page that a device holds or that was never touched.
+     * by the host or a prefetch home, 0 for a page that a device holds or that was never touched. NULL where nobody can
+     * tell.
      */
     ferry_status (*observe)(const void *address, size_t n, unsigned char *present);
 

@@ -16,6 +16,10 @@ void observe_begin_round(void) {
 }
 
 void observe_pages(const struct region *region, size_t page, size_t n, unsigned char *present) {
+    if (core.backend->observe == NULL) {
+        memset(present, 1, n);
+        return;
+    }
     COUNT(observations, 1);
     if (core.backend->observe(region->base + page * FERRY_PAGE_BYTES, n, present) != FERRY_OK) {
         memset(present, 1, n);

@@ -62,10 +62,13 @@ static void a_launch_of_many_passes(void) {
                   SOURCE_HISTORY);
 }
 
+/* A block that outlives its predecessors is overdue as any other is, though they ended without the host. */
 static void what_the_site_says(void) {
     const struct history history = {.passes = 3, .ending = ENDING_NOTHING, .from_site = true};
     CHECK_OUTLOOK(ask(&history, FERRY_WRITE, 1, 0, false), 3, ENDING_NOTHING, SOURCE_SITE);
-    CHECK_OUTLOOK(ask(&history, FERRY_READ, 1, 7, false), 1, ENDING_NOTHING, SOURCE_SITE);
+    CHECK_OUTLOOK(ask(&history, FERRY_READ, 1, 2, false), 1, ENDING_NOTHING, SOURCE_SITE);
+    CHECK_OUTLOOK(ask(&history, FERRY_READ, 1, 3, false), 13, ENDING_NOTHING, SOURCE_OVERDUE);
+    CHECK_OUTLOOK(ask(&history, FERRY_READ, 1, 7, false), 29, ENDING_NOTHING, SOURCE_OVERDUE);
 }
 
 /* A host whose touches cannot be seen begins epochs unnoticed: only many of them without a sign mean that it is gone.

@@ -35,9 +35,10 @@ static int round_of(ferry_site site, size_t bytes, int temporaries) {
     return foreseen;
 }
 
+/* In its first round from the third block on, but for the result. */
 static void a_loop_is_known_after_its_first_round(void) {
     site_table_clear();
-    CHECK_INT(round_of(17, MIB, 9), 0);
+    CHECK_INT(round_of(17, MIB, 9), 7);
     for (int round = 1; round < 20; round++) {
         CHECK_INT(round_of(17, MIB, 9), 10);
     }
@@ -45,10 +46,96 @@ static void a_loop_is_known_after_its_first_round(void) {
 
 static void sizes_of_one_class_are_alike(void) {
     site_table_clear();
-    CHECK_INT(round_of(17, 1024 * MIB, 9), 0);
-    CHECK_INT(round_of(17, 1024 * MIB + 10 * MIB, 9), 10);
-    CHECK_INT(round_of(17, 1300 * MIB, 9), 0);
-    CHECK_INT(round_of(18, 1024 * MIB, 9), 0);
+    CHECK_INT(round_of(17, 1024 * MIB, 1), 0);
+    CHECK_INT(round_of(17, 1024 * MIB + 10 * MIB, 1), 2);
+    CHECK_INT(round_of(17, 1300 * MIB, 1), 0);
+    CHECK_INT(round_of(18, 1024 * MIB, 1), 0);
+}
+
+/* A block lives and ends; what was foreseen of it. */
+static struct site_outlook life(ferry_site site, const struct site_outlook *truth) {
+    struct site_key key;
+    const struct site_outlook outlook = birth(site, MIB, &key);
+    site_learn(key, truth);
+    return outlook;
+}
+
+/* Of the next one, whose ordinal is new. */
+static struct site_outlook foreseen_after(const struct site_outlook *const *seen, size_t n) {
+    struct site_key key;
+    site_table_clear();
+    for (size_t i = 0; i < n; i++) {
+        life(23, seen[i]);
+    }
+    return birth(23, MIB, &key);
+}
+
+static void a_new_ordinal_is_taken_to_be_as_the_last_two(void) {
+    const struct site_outlook *const both[] = {&temporary, &temporary};
+    CHECK(!foreseen_after(both, 0).known);
+    CHECK(!foreseen_after(both, 1).known);
+    const struct site_outlook outlook = foreseen_after(both, 2);
+    CHECK(predicts(&outlook, &temporary));
+}
+
+static void two_that_disagree_tell_nothing(void) {
+    const struct site_outlook *const change[] = {&temporary, &result, &result};
+    CHECK(!foreseen_after(change, 2).known);
+    const struct site_outlook changed = foreseen_after(change, 3);
+    CHECK(predicts(&changed, &result));
+    const struct site_outlook *const exception[] = {&temporary, &temporary, &result, &temporary};
+    CHECK(!foreseen_after(exception, 3).known);
+    const struct site_outlook forgiven = foreseen_after(exception, 4);
+    CHECK(predicts(&forgiven, &temporary));
+}
+
+/* Those of another size class, or of another site, are not among the two. */
+static void only_blocks_alike_agree(void) {
+    struct site_key key;
+    site_table_clear();
+    life(23, &temporary);
+    life(24, &temporary);
+    site_learn((birth(23, 8 * MIB, &key), key), &temporary);
+    CHECK(!birth(23, MIB, &key).known);
+    CHECK(!birth(24, MIB, &key).known);
+    CHECK(!birth(23, 8 * MIB, &key).known);
+}
+
+static void what_the_ordinal_did_goes_first(void) {
+    const struct site_outlook filled = {.passes = 3, .next = ENDING_OVERWRITE};
+    struct site_key key;
+    site_table_clear();
+    life(23, &filled);
+    life(23, &temporary);
+    life(23, &temporary);
+    birth(23, MIB, &key);
+    site_host_read(key);
+    struct site_outlook outlook = birth(23, MIB, &key);
+    CHECK(predicts(&outlook, &filled));
+    outlook = birth(23, MIB, &key);
+    CHECK(predicts(&outlook, &temporary));
+}
+
+/* A round longer than the one before: its first ordinals are as they were then, the new ones as the last two. */
+static void a_longer_round_begins_as_the_one_before(void) {
+    const struct site_outlook first = {.passes = 5, .next = ENDING_OVERWRITE};
+    struct site_key key;
+    site_table_clear();
+    for (int round = 0; round < 2; round++) {
+        struct site_outlook outlook = life(23, &first);
+        CHECK_INT(predicts(&outlook, &first), round > 0);
+        outlook = life(23, &temporary);
+        CHECK_INT(predicts(&outlook, &temporary), round > 0);
+        outlook = birth(23, MIB, &key);
+        CHECK_INT(predicts(&outlook, &result), round > 0);
+        site_host_read(key);
+        site_learn(key, &result);
+    }
+    const struct site_outlook *const known[] = {&first, &temporary, &result};
+    for (int i = 0; i < 10; i++) {
+        const struct site_outlook outlook = life(23, &temporary);
+        CHECK_THAT(predicts(&outlook, i < 3 ? known[i] : &temporary), "block %d", i);
+    }
 }
 
 /* Temporaries of one size, the result of another: its reading begins a new round for both. */
@@ -77,6 +164,7 @@ static void late_ordinals_share_one_memory(void) {
     }
     for (unsigned i = 1; i < 100; i++) {
         CHECK_INT(keys[i].memory == keys[i - 1].memory, i > SITE_LAST_ORDINAL);
+        CHECK(keys[i].any == keys[0].any && keys[i].any != keys[i].memory);
     }
     site_learn(keys[99], &result);
     struct site_key key;
@@ -88,6 +176,7 @@ static void nothing_is_remembered_of_no_site(void) {
     struct site_key key;
     CHECK(!birth(0, MIB, &key).known);
     CHECK_UINT(key.memory, 0);
+    CHECK_UINT(key.any, 0);
     CHECK_UINT(key.head, 0);
     site_host_read(key);
     site_learn(key, &result);
@@ -171,7 +260,7 @@ static void a_full_table_forgets_the_idle(void) {
         struct site_outlook outlook;
         key = site_born(site, MIB, &outlook);
         without += key.memory == 0;
-        CHECK(!outlook.known || key.memory != 0);
+        CHECK(!outlook.known || key.memory != 0 || key.any != 0);
         site_learn(key, &result);
         if (site % 64 == 0) {
             foreseen += round_of(42, MIB, 3);
@@ -238,6 +327,7 @@ static void threads_in_one_loop_agree(void) {
 
 /* Any calls at all from several threads, on keys of each other's: for the sanitizers. */
 static _Atomic uint64_t passed_on;
+static _Atomic uint32_t passed_on_any;
 
 static void *noise(void *seed) {
     test_random random = {*(const uint64_t *)seed};
@@ -245,7 +335,9 @@ static void *noise(void *seed) {
         struct site_key key, other;
         birth((ferry_site)test_random_int(&random, 1, 3000), MIB, &key);
         const uint64_t handed = atomic_exchange(&passed_on, (uint64_t)key.head << 32 | key.memory);
-        other = (struct site_key){.memory = (uint32_t)handed, .head = (uint32_t)(handed >> 32)};
+        other = (struct site_key){.memory = (uint32_t)handed,
+                                  .any = atomic_exchange(&passed_on_any, key.any),
+                                  .head = (uint32_t)(handed >> 32)};
         const struct site_outlook seen = {.passes = (uint16_t)test_random_next(&random),
                                           .next = (uint8_t)test_random_int(&random, 0, 3)};
         site_learn(other, &seen);
@@ -271,6 +363,11 @@ static void threads_may_do_anything(void) {
 int main(void) {
     RUN(a_loop_is_known_after_its_first_round);
     RUN(sizes_of_one_class_are_alike);
+    RUN(a_new_ordinal_is_taken_to_be_as_the_last_two);
+    RUN(two_that_disagree_tell_nothing);
+    RUN(only_blocks_alike_agree);
+    RUN(what_the_ordinal_did_goes_first);
+    RUN(a_longer_round_begins_as_the_one_before);
     RUN(a_read_concerns_every_size_of_the_site);
     RUN(late_ordinals_share_one_memory);
     RUN(nothing_is_remembered_of_no_site);

@@ -326,7 +326,6 @@ static void the_page_tables_can_be_asked(void) {
 
 static void links_can_be_measured(void) {
     ferry_link_costs costs = {.remote_ns = -1};
-    char first[256], second[256];
     if (!machine->link_measure)
         return;
     CHECK_STATUS(machine->link_measure(0, &costs), concurrent ? FERRY_OK : FERRY_UNSUPPORTED);
@@ -339,10 +338,32 @@ static void links_can_be_measured(void) {
     } else {
         CHECK(costs.remote_ns == -1);
     }
+}
+
+/* Costs that are worth caching have a name, and always the same. */
+static void links_may_have_an_identity(void) {
+    char first[256], second[256];
+    if (!machine->link_identity)
+        return;
     CHECK_OK(machine->link_identity(0, first, sizeof first));
     CHECK_OK(machine->link_identity(0, second, sizeof second));
     CHECK_STRING(first, second);
     CHECK(first[0] != '\0');
+}
+
+/* Work on a stream of the library's own, and waiting for it, is no capture. */
+static void streams_are_not_captured_by_themselves(void) {
+    if (!machine->stream_is_captured)
+        return;
+    backend_stream *stream = machine_stream(0);
+    uint32_t *x = machine_reserve(BYTES, true);
+    CHECK(!machine->stream_is_captured(stream));
+    machine_add(x, x, 1, COUNT, stream);
+    CHECK(!machine->stream_is_captured(stream));
+    CHECK_OK(machine->stream_sync(stream));
+    CHECK(!machine->stream_is_captured(stream));
+    machine->stream_destroy(stream);
+    CHECK_OK(machine->release(x, BYTES));
 }
 
 static void the_clock_does_not_go_back(void) {
@@ -450,6 +471,8 @@ int main(int count, char **arguments) {
     RUN(devices_hand_pages_to_each_other);
     RUN(the_page_tables_can_be_asked);
     RUN(links_can_be_measured);
+    RUN(links_may_have_an_identity);
+    RUN(streams_are_not_captured_by_themselves);
     RUN(the_clock_does_not_go_back);
     RUN(nothing_queued_is_lost);
     if (concurrent)

@@ -25,17 +25,17 @@ static void making_pages_takes_time(void) {
     elapsed();
     touch(a, BLOCK, FERRY_WRITE, stream);
     CHECK_OK(machine->stream_sync(stream));
-    CHECK_UINT(elapsed(), 39569 + 2900 + 781250); /* 2097152 / 53, and a 512th of 400 ms */
+    CHECK_UINT(elapsed(), 39569 + 2900 + 351562); /* 2097152 / 53, and a 512th of 180 ms */
     touch(a, BLOCK, FERRY_WRITE, stream);
     CHECK_OK(machine->stream_sync(stream));
     CHECK_UINT(elapsed(), 39569 + 2900);
     touch(a + BLOCK / 4, 100, FERRY_READ, stream); /* a whole page is made */
     CHECK_OK(machine->stream_sync(stream));
-    CHECK_UINT(elapsed(), 2 + 2900 + 1526);
+    CHECK_UINT(elapsed(), 2 + 2900 + 687);
     CHECK_OK(machine_move(a + 2 * BLOCK / 4, BLOCK, FERRY_PLACE_HOST, BACKEND_PREFETCH, stream));
-    CHECK_UINT(elapsed(), 3700 + 781250);
+    CHECK_UINT(elapsed(), 3700 + 351563);
     CHECK_OK(machine_move(a + 3 * BLOCK / 4, BLOCK, FERRY_PLACE_HOST, BACKEND_DISCARD_PREFETCH, stream));
-    CHECK_UINT(elapsed(), 3700 + 781250);
+    CHECK_UINT(elapsed(), 3700 + 351563);
     CHECK_OK(machine_move(a + 3 * BLOCK / 4, BLOCK, FERRY_PLACE_HOST, BACKEND_DISCARD_PREFETCH, stream));
     CHECK_UINT(elapsed(), 3700 + 2354); /* settled */
 }

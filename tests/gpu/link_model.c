@@ -27,8 +27,7 @@ static const ferry_link_costs model = {
 };
 
 static const double kernel_ns = 5e3, call_ns = 2e3;
-static double store_fault_ns_per_byte; /* of a kernel's stores to pages that nobody has touched */
-static bool discards_travel;           /* no batched calls */
+static bool discards_travel; /* no batched calls */
 static size_t device_free_bytes;
 
 /* What the model holds, and what is open. */
@@ -133,14 +132,12 @@ ferry_status cuda_move(const backend_move *moves, size_t n, backend_stream *stre
     return outcome("move");
 }
 
+/* Pages are made by prefetches of them, of which alone the figures tell. */
 static double kernel_bytes_ns(char *from, char *to, double bytes) {
     int source = from ? place_of(from, (size_t)bytes) : 0, target = to ? place_of(to, (size_t)bytes) : 0;
-    CHECK(source != -2);
+    CHECK_THAT(source != -2 && target != -2, "a kernel makes pages that nobody has touched");
     double ns = source < 0 || target < 0 ? model.remote_ns : 0;
-    if (target == -2) {
-        set_place(to, (size_t)bytes, -1);
-        ns += store_fault_ns_per_byte * bytes;
-    } else if (source == -1 && target == -1) {
+    if (source == -1 && target == -1) {
         ns += model.remote_both_ns_per_byte * bytes;
     } else if (source == -1 || target == -1) {
         ns += (source == -1 ? model.remote_read_ns_per_byte : model.remote_write_ns_per_byte) * bytes;
@@ -304,7 +301,6 @@ static void check_near(double got, double want, const char *name) {
 static void plain_machine(void) {
     failing = 0;
     discards_travel = false;
-    store_fault_ns_per_byte = 4.6;
     device_free_bytes = (size_t)1 << 30;
     concurrent = 1;
 }
@@ -322,14 +318,6 @@ static void the_models_figures_are_found(void) {
 #undef NEAR
     CHECK_THAT(most_reserved_bytes < LEAST_RESERVED, "%zu MiB were reserved", most_reserved_bytes / MIB);
     CHECK_THAT(now < 1e9 + 150e6, "it took %.0f ms", (now - 1e9) / 1e6);
-}
-
-static void the_cheaper_way_fills_the_host(void) {
-    plain_machine();
-    ferry_link_costs got;
-    store_fault_ns_per_byte = 0.03;
-    REQUIRE_OK(run(&got));
-    check_near(got.fill_host_ns_per_byte, 0.03, "fill_host");
 }
 
 static void without_batches_discards_cost_what_prefetches_do(void) {
@@ -378,7 +366,6 @@ static void whichever_call_fails_everything_is_given_back(void) {
 
 int main(void) {
     RUN(the_models_figures_are_found);
-    RUN(the_cheaper_way_fills_the_host);
     RUN(without_batches_discards_cost_what_prefetches_do);
     RUN(little_device_memory_will_do);
     RUN(every_device_must_take_hints);
