@@ -146,7 +146,7 @@ struct acquire {
 static const ferry_link_costs *costs_of_link(const ferry_stream *stream) {
     const bool captured = !link_is_known(stream->device) && core.backend->stream_is_captured != NULL &&
                           core.backend->stream_is_captured(stream->native);
-    return captured ? link_costs_known(stream->device) : link_costs(stream->device);
+    return link_expected(stream->device, captured ? link_costs_known(stream->device) : link_costs(stream->device));
 }
 
 static ferry_status issue_moves(const struct move_list *list, ferry_stream *stream) {
@@ -266,17 +266,30 @@ static int device_of_moves(const struct plan *plan) {
     return 0;
 }
 
+/* Only one range tells what its bytes cost. */
+static void note_home(const struct plan *plan, int device, uint64_t ns) {
+    const backend_move *move = plan->moves.moves;
+    if (plan->moves.n == 1) {
+        link_note_home(device, move->bytes, move->kind == BACKEND_DISCARD_PREFETCH, ns);
+    }
+}
+
 static ferry_status carry_home(const struct plan *plan, const struct operands *operand) {
     ferry_stream *transfers = NULL;
     if (plan->status != FERRY_OK || plan->moves.n == 0) {
         return plan->status;
     }
-    ferry_status status = stream_for_transfers(device_of_moves(plan), &transfers);
+    const int device = device_of_moves(plan);
+    ferry_status status = stream_for_transfers(device, &transfers);
+    const uint64_t begin_ns = core.backend->now_ns();
     status = status == FERRY_OK ? issue_moves(&plan->moves, transfers) : status;
     if (status != FERRY_OK) {
         return status;
     }
     status = core.backend->stream_sync(transfers->native);
+    if (status == FERRY_OK) {
+        note_home(plan, device, core.backend->now_ns() - begin_ns);
+    }
     if (status != FERRY_OK && operand->items->given.access == FERRY_WRITE) {
         /* A discard that nobody has waited for must not meet what is written next. */
         (void)operands_visit(operand, transfers, stream_issue(transfers), visit_record);

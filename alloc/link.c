@@ -34,6 +34,9 @@ static const ferry_link_costs built_in = {
     .device_ns_per_byte = GB_PER_S(3400),
 };
 
+/* Moves that are smaller say more about the call than about the bytes. */
+#define OBSERVED_BYTES ((size_t)1 << 20)
+
 /* Costs that are, or were, in use: readers may hold them still, so none is freed. */
 struct kept {
     ferry_link_costs costs;
@@ -123,6 +126,34 @@ static void find(int device, bool may_measure) {
     } else if (may_measure) {
         atomic_store_explicit(&links[device].in_use, &built_in, memory_order_release);
     }
+}
+
+/* Observed costs of coming home, per device; movement lock. */
+static struct observed {
+    const ferry_link_costs *based_on; /* what was in use when the observing began */
+    ferry_link_costs costs;
+} observed[RESIDENCY_MAX_DEVICES];
+
+const ferry_link_costs *link_expected(int device, const ferry_link_costs *costs) {
+    struct observed *link = &observed[device];
+    if (link->based_on != costs) {
+        *link = (struct observed){costs, *costs};
+    }
+    return &link->costs;
+}
+
+/* A quarter of the way to what was seen: one slow moment does not turn every decision. */
+static void approach(double *known, double seen) {
+    *known += (seen - *known) / 4;
+}
+
+void link_note_home(int device, size_t bytes, bool discarded, uint64_t ns) {
+    struct observed *link = &observed[device];
+    if (link->based_on == NULL || bytes < OBSERVED_BYTES || (double)ns <= link->costs.to_host_ns) {
+        return;
+    }
+    approach(discarded ? &link->costs.discard_to_host_ns_per_byte : &link->costs.to_host_ns_per_byte,
+             ((double)ns - link->costs.to_host_ns) / (double)bytes);
 }
 
 static const ferry_link_costs *in_use(int device) {

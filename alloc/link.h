@@ -20,6 +20,14 @@ bool link_is_known(int device);
  * capture: the PCIe 5 machine's figures as long as no others are known. */
 const ferry_link_costs *link_costs_known(int device);
 
+/*
+ * What bringing bytes home really took: how fast that is depends on what the machine is doing as on little else, and it
+ * is waited for anyway. link_expected are the costs in use, but for these two, which follow what is observed. Movement
+ * lock.
+ */
+void link_note_home(int device, size_t bytes, bool discarded, uint64_t ns);
+const ferry_link_costs *link_expected(int device, const ferry_link_costs *in_use);
+
 /* Whether such costs can be: numbers, none of them negative, and crossings not free. */
 bool link_plausible(const ferry_link_costs *costs);
 

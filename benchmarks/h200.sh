@@ -135,7 +135,7 @@ gpu_tests() {
 # Errors of calls are provoked by some tests on purpose; what counts is memory. CUPTI and the sanitizer exclude each other.
 sanitize_one() {
     case $1 in *gpu_fork*) echo "not under the sanitizer"; return 77 ;; esac
-    FERRY_CUPTI=/none timeout 60 bash -c "$sanitizer --tool memcheck --report-api-errors no --error-exitcode 99 \
+    FERRY_CUPTI=/none FERRY_TEST_SANITIZED=1 timeout 60 bash -c "$sanitizer --tool memcheck --report-api-errors no --error-exitcode 99 \
         --target-processes application-only $1" 2>&1 | grep -vE '^skipped|checks, 0 failed$'
     return "${PIPESTATUS[0]}"
 }

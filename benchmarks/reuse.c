@@ -237,7 +237,7 @@ static void add_case(struct report *report, struct reuse_result *result, int str
     report_case_end(report);
 }
 
-/* What it takes to carry every array of the cell to the device once, and home once. */
+/* What bringing every array of the cell to the device once and home once takes, by the link's costs. */
 static double crossing_seconds(const struct reuse_cell *cell) {
     ferry_link_costs costs;
     double bytes = (double)(cell->n * sizeof(double));
@@ -248,29 +248,43 @@ static double crossing_seconds(const struct reuse_cell *cell) {
     return 1e-9 * cell->kernel->arrays * (in + out);
 }
 
+/* What is beyond the larger of two, over a unit. */
+static double beyond(double much, double one, double other, double unit) {
+    return (much - fmax(one, other)) / unit;
+}
+
 /*
- * What learning cost: the unmeasured epochs of auto beyond those of the best policy, or beyond as many of the best
- * policy's later ones where that is more, since a policy that leaves an array on the device owes the way home.
+ * What learning cost: what auto carried, or took, in its unmeasured epochs beyond what the best policy did in its own,
+ * or auto itself in as many later ones. In bytes, in the direction where it is more, over those of the cell's arrays;
+ * in time, over a crossing of them in and out. The smaller of the two: crossing once more is nothing to worry about
+ * where it takes no time (small arrays across the bus), nor a slow call where nothing crosses (a few scattered pages).
  */
-static double learning_extra(const struct reuse_cell *cell, const struct reuse_outcome *outcome, double best_start,
-                             double best) {
-    return (outcome->first + outcome->learning - fmax(best_start, 2 * best)) / crossing_seconds(cell);
+static double learning_extra(const struct reuse_cell *cell, const struct reuse_outcome *outcome,
+                             const struct reuse_outcome *best, double best_seconds) {
+    const double later = 2 / fmax((double)outcome->samples.n, 1);
+    const double bytes = cell->kernel->arrays * (double)(cell->n * sizeof(double));
+    double in = beyond((double)outcome->learned.to_device, (double)best->learned.to_device,
+                       later * (double)outcome->crossed.to_device, bytes);
+    double out = beyond((double)outcome->learned.to_host, (double)best->learned.to_host,
+                        later * (double)outcome->crossed.to_host, bytes);
+    double time = beyond(outcome->first + outcome->learning, best->first + best->learning, 2 * best_seconds,
+                         crossing_seconds(cell));
+    return fmin(fmax(in, out), time);
 }
 
 static void judge(struct reuse_result *result) {
     struct reuse_outcome *outcomes = result->outcomes;
-    double best = INFINITY, best_start = INFINITY;
+    int best = -1;
     for (int s = 0; s < REUSE_STRATEGIES; s++) {
         result->median[s] = outcomes[s].wrong ? 0 : samples_median(&outcomes[s].samples);
-        if (s < REUSE_AUTO && result->median[s] > 0) {
-            best = fmin(best, result->median[s]);
-            best_start = fmin(best_start, outcomes[s].first + outcomes[s].learning);
-        }
+        if (s < REUSE_AUTO && result->median[s] > 0 && (best < 0 || result->median[s] < result->median[best]))
+            best = s;
     }
-    if (!isfinite(best) || result->median[REUSE_AUTO] <= 0)
+    if (best < 0 || result->median[REUSE_AUTO] <= 0)
         return;
-    result->regret = result->median[REUSE_AUTO] / best;
-    result->learning_extra = learning_extra(&result->cell, &outcomes[REUSE_AUTO], best_start, best);
+    result->regret = result->median[REUSE_AUTO] / result->median[best];
+    result->learning_extra =
+        learning_extra(&result->cell, &outcomes[REUSE_AUTO], &outcomes[best], result->median[best]);
 }
 
 /* Measured once for all cells with the same. */

@@ -125,8 +125,7 @@ struct reuse_result {
     bool complete;                   /* all strategies were run */
     double median[REUSE_STRATEGIES]; /* seconds; 0: not run, or void */
     double regret;                   /* 0: there is none */
-    double learning_extra; /* what the unmeasured epochs cost beyond the best policy's, over one crossing in and one out
-                              of every array of the cell */
+    double learning_extra;           /* what auto's unmeasured epochs did in vain, in crossings of the cell's arrays */
 };
 
 /* The table's lines, and what is said at its end: mean and worst regret, in all and per size, and the worst cells. The

@@ -161,9 +161,8 @@ static double print_worst_learning(const struct reuse_setup *setup, const struct
     size_t count;
     const struct reuse_result **order = sorted(results, n, by_learning, &count);
     double worst = order && count ? order[0]->learning_extra : 0;
-    puts(
-        "\nThe cells whose first two epochs cost most beyond the best policy's (ms of the two; crossings of the cell's "
-        "arrays, in and out):");
+    puts("\nThe cells in whose first two epochs auto did most in vain (ms of the two; crossings of the cell's "
+         "arrays):");
     for (size_t i = 0; i < count && i < WORST_LEARNING && order; i++)
         print_learning(setup, order[i]);
     free(order);
@@ -196,10 +195,8 @@ void reuse_summarise(struct report *report, const struct reuse_setup *setup, con
     puts("");
     report_check(report, all.n > 0 && mean_of(&all) <= MEAN_LIMIT, "regret of auto, geometric mean", mean_of(&all));
     report_check(report, all.n > 0 && all.worst <= WORST_LIMIT, "regret of auto, worst", all.worst);
-    report_check(
-        report, learning <= LEARNING_LIMIT,
-        "first two epochs of auto beyond the best policy's, in crossings of the cell's arrays in and out, worst",
-        learning);
+    report_check(report, learning <= LEARNING_LIMIT,
+                 "what auto does in vain in its first two epochs, in crossings of the cell's arrays, worst", learning);
     report_check(report, wrong == 0, "strategies with a wrong result", (double)wrong);
     report_check(report, left_out == 0, "cells left out, or run without all strategies, for want of time",
                  (double)left_out);
