@@ -57,6 +57,7 @@ struct reuse_cell {
 
 /* What all cells share. */
 struct reuse_setup {
+    int attempt; /* number of the attempt at a cell, over all of them */
     struct bench_kernels kernels;
     ferry_heap *heaps[REUSE_MANAGED];
     double *gathered; /* SUM_BLOCKS numbers in the library's memory, for looks at results */

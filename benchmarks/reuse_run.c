@@ -16,8 +16,9 @@ static bool managed(const struct reuse_run *run) {
 /* A place in the program for each array of each run, so that a cell begins with no history of the cells before. */
 static ferry_site site_of(const struct reuse_run *run, int array) {
     char label[128];
-    snprintf(label, sizeof label, "reuse %s %zu %d %s %s %d", run->cell->kernel->name, run->cell->size_bytes,
-             run->cell->passes, reuse_action_names[run->cell->action], reuse_strategy_names[run->strategy], array);
+    snprintf(label, sizeof label, "reuse %s %zu %d %s %s %d %d", run->cell->kernel->name, run->cell->size_bytes,
+             run->cell->passes, reuse_action_names[run->cell->action], reuse_strategy_names[run->strategy], array,
+             run->setup->attempt);
     return ferry_site_label(label);
 }
 
