@@ -67,15 +67,24 @@ static void cover_blocks(struct region *region, size_t first_page, size_t pages)
     }
 }
 
+/* Whether the record reads already as that of a new block, whose site is not remembered. */
+static bool is_as_new(const struct storage *storage, size_t bytes, size_t pages) {
+    return storage->pages == pages && storage->fresh && storage->born_at == 0 &&
+           atomic_load_explicit(&storage->bytes, memory_order_relaxed) == bytes;
+}
+
 bool storage_open(struct region *region, void *block, size_t bytes, size_t pages) {
     const size_t first = region_page(region, block);
     struct storage *storage = &region->storages[first];
-    storage->pages = (uint32_t)pages;
-    storage->fresh = true;
-    storage->born_at = 0;
-    storage->site = (struct site_key){0};
-    storage->born = (struct site_outlook){0};
-    atomic_store_explicit(&storage->bytes, bytes, memory_order_relaxed);
+    /* A small block that goes back and forth is not written again: loads are cheaper than stores that they wait for. */
+    if (!is_as_new(storage, bytes, pages)) {
+        storage->pages = (uint32_t)pages;
+        storage->fresh = true;
+        storage->born_at = 0;
+        storage->site = (struct site_key){0};
+        storage->born = (struct site_outlook){0};
+        atomic_store_explicit(&storage->bytes, bytes, memory_order_relaxed);
+    }
     cover_blocks(region, first, pages);
     atomic_store_explicit(&region->starts[first], START_LIVE, memory_order_release);
     return touch_pages(region, first, first + pages);
