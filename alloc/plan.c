@@ -2,8 +2,6 @@
 
 #include "buffer.h"
 #include "core.h"
-#include "counters.h"
-#include "memories.h"
 
 static struct plan shared;
 
@@ -45,7 +43,7 @@ static bool add_step(struct plan *plan, const struct step *step) {
 /* Joins the move before when the two are one range. */
 static bool add_move(struct plan *plan, struct move_list *list, const struct step *step, ferry_place to) {
     char *address = step->region->base + step->first_page * FERRY_PAGE_BYTES;
-    const size_t bytes = (step->end_page - step->first_page) * FERRY_PAGE_BYTES;
+    const size_t bytes = step_bytes(step);
     const backend_move_kind kind =
         step->action == POLICY_DISCARD_PREFETCH ? BACKEND_DISCARD_PREFETCH : BACKEND_PREFETCH;
     backend_move *last = list->n == 0 ? NULL : &list->moves[list->n - 1];
@@ -116,38 +114,6 @@ static bool host_has_touched(struct plan *plan, const struct region *region, str
     return first;
 }
 
-static bool travels(policy_action action) {
-    return action == POLICY_PREFETCH || action == POLICY_FAULT;
-}
-
-static bool from_host_to_device(const struct step *step) {
-    return travels(step->action) && state_place(step->before) == FERRY_PLACE_HOST && state_place(step->after) >= 0;
-}
-
-static bool from_device_to_host(const struct step *step) {
-    return travels(step->action) && state_place(step->before) >= 0 && state_place(step->after) == FERRY_PLACE_HOST;
-}
-
-static bool read_remotely(const struct step *step) {
-    return step->remote_bytes > 0 && (step->access & FERRY_READ) != 0;
-}
-
-static bool written_remotely(const struct step *step) {
-    return step->remote_bytes > 0 && (step->access & FERRY_WRITE) != 0;
-}
-
-/* Bytes of the step that cross in a direction in which they have crossed, unwritten. */
-static uint64_t redundant_bytes(const struct step *step) {
-    const uint64_t bytes = (step->end_page - step->first_page) * FERRY_PAGE_BYTES;
-    if (from_host_to_device(step) && (step->before & STATE_CROSSED_TO_DEVICE) != 0) {
-        return bytes;
-    }
-    if (from_device_to_host(step) && (step->before & STATE_CROSSED_TO_HOST) != 0) {
-        return bytes;
-    }
-    return read_remotely(step) && (step->before & STATE_CROSSED_TO_DEVICE) != 0 ? step->remote_bytes : 0;
-}
-
 /* One stretch of a view's bytes and the pages it lies on. */
 struct stretch {
     const char *begin, *end;
@@ -178,8 +144,8 @@ static page_state crossed_after(const struct step *step, bool whole) {
     }
     page_state crossed = step->before & STATE_CROSSED;
     /* A page of which a kernel loads a part has not crossed: its other bytes may follow. */
-    crossed |= from_host_to_device(step) || (read_remotely(step) && whole) ? STATE_CROSSED_TO_DEVICE : 0;
-    crossed |= from_device_to_host(step) ? STATE_CROSSED_TO_HOST : 0;
+    crossed |= step_goes_to_device(step) || (step_loads(step) && whole) ? STATE_CROSSED_TO_DEVICE : 0;
+    crossed |= step_goes_home(step) ? STATE_CROSSED_TO_HOST : 0;
     return crossed;
 }
 
@@ -263,7 +229,7 @@ static struct verdict decide(const struct plan *plan, const struct demand *deman
                                        .place = state_place(step->before),
                                        .user = plan->user,
                                        .access = demand->pages_access,
-                                       .bytes = (step->end_page - step->first_page) * FERRY_PAGE_BYTES,
+                                       .bytes = step_bytes(step),
                                        .costs = plan->costs};
     if (question.policy == FERRY_POLICY_AUTO && question.user >= 0 && question.place < 0) {
         const struct coming_use use = {demand->pages_access, demand->passes, passes_before(demand, step->before),
@@ -284,7 +250,7 @@ static size_t bytes_within(const struct step *step, const struct stretch *stretc
 /* What the storage will remember of the step. */
 static void trace_step(struct plan *plan, const struct demand *demand, struct trace *trace, const struct step *step,
                        const struct verdict *verdict, const struct outlook *outlook) {
-    const size_t bytes = (step->end_page - step->first_page) * FERRY_PAGE_BYTES;
+    const size_t bytes = step_bytes(step);
     const bool decided = plan->user >= 0 ? verdict->remote_ns > 0 : state_passes(step->before) > 0;
     if (decided && bytes > trace->decided_bytes) {
         trace->decided_bytes = bytes;
@@ -292,8 +258,8 @@ static void trace_step(struct plan *plan, const struct demand *demand, struct tr
         trace->outlook = *outlook;
         trace->passes = plan->user >= 0 ? trace->passes : passes_before(demand, step->before);
     }
-    trace->to_device = trace->to_device || from_host_to_device(step) || read_remotely(step);
-    trace->to_host = trace->to_host || from_device_to_host(step) || written_remotely(step);
+    trace->to_device = trace->to_device || step_goes_to_device(step) || step_loads(step);
+    trace->to_host = trace->to_host || step_goes_home(step) || step_stores(step);
     trace->acted = trace->acted || step->action != POLICY_KEEP;
 }
 
@@ -305,7 +271,7 @@ static bool is_avoidable(const struct demand *demand, const struct step *step) {
 }
 
 static void note_redundant(struct plan *plan, const struct demand *demand, const struct step *step) {
-    const uint64_t again = redundant_bytes(step);
+    const uint64_t again = step_redundant_bytes(step);
     const bool first = plan->redundant_bytes == 0;
     if (again > 0 && is_avoidable(demand, step) && (first || plan->redundant.storage == demand->place->storage)) {
         plan->redundant = *demand->place;
@@ -428,101 +394,4 @@ void plan_view(struct plan *plan, const ferry_view *view, const struct demand *d
         count_tiny(plan, demand->access, trace->bytes);
     }
     plan->skipped += !trace->acted && demand->policy != FERRY_POLICY_NONE ? 1 : 0;
-}
-
-static void count_remote(uint64_t to_device, uint64_t to_host) {
-    COUNT(bytes_to_device, to_device);
-    COUNT(remote_bytes_to_device, to_device);
-    COUNT(bytes_to_host, to_host);
-    COUNT(remote_bytes_to_host, to_host);
-}
-
-static void count_step(const struct step *step) {
-    const size_t bytes = (step->end_page - step->first_page) * FERRY_PAGE_BYTES;
-    const bool ours = step->action == POLICY_PREFETCH;
-    if (step->remote_bytes > 0) {
-        count_remote(read_remotely(step) ? step->remote_bytes : 0, written_remotely(step) ? step->remote_bytes : 0);
-    } else if (step->action == POLICY_DISCARD_PREFETCH && state_place(step->before) != FERRY_PLACE_NOWHERE) {
-        COUNT(discarded_bytes, bytes);
-    } else if (from_host_to_device(step)) {
-        COUNT(bytes_to_device, bytes);
-        COUNT(prefetched_bytes_to_device, ours ? bytes : 0);
-    } else if (from_device_to_host(step)) {
-        COUNT(bytes_to_host, bytes);
-        COUNT(prefetched_bytes_to_host, ours ? bytes : 0);
-    } else if (travels(step->action) && state_place(step->before) >= 0) {
-        COUNT(bytes_between_devices, bytes);
-    }
-    COUNT(redundant_bytes, redundant_bytes(step));
-}
-
-static void remember_device_use(const struct trace *trace) {
-    struct memories *memories = &trace->place->storage->memories;
-    if (trace->by_hand) {
-        memories->latest = MOVED_BY_HAND;
-        return;
-    }
-    memories->latest = USED_BY_DEVICE;
-    history_device_pass(&memories->history, trace->bytes, trace->passes);
-    if (trace->decided_bytes > 0 || trace->to_device) {
-        memories->verdict = trace->verdict;
-        memories->outlook = trace->outlook;
-    }
-}
-
-static void remember_host_use(const struct trace *trace) {
-    const enum ending ending = trace->access == FERRY_WRITE ? ENDING_OVERWRITE : ENDING_READ;
-    memories_host_touch(trace->place, trace->bytes, trace->passes, ending);
-    trace->place->storage->memories.latest = USED_BY_HOST;
-}
-
-static void remember(const struct plan *plan, const struct trace *trace, ferry_site site) {
-    struct memories *memories = &trace->place->storage->memories;
-    if (trace->place->region->tiny) {
-        return;
-    }
-    (plan->user >= 0 ? remember_device_use : remember_host_use)(trace);
-    memories->used_at = plan->user >= 0 ? site : memories->used_at;
-    memories->crossed_to_device = trace->to_device ? site : memories->crossed_to_device;
-    memories->crossed_to_host = trace->to_host ? site : memories->crossed_to_host;
-}
-
-/* What a launch writes has not crossed when it ends, whichever of its operands read it too. */
-static void forget_crossings(const struct plan *plan) {
-    for (size_t i = 0; i < plan->nsteps && plan->shares_pages; i++) {
-        const struct step *step = &plan->steps[i];
-        if ((step->access & FERRY_WRITE) != 0) {
-            residency_clear_flags(&step->region->residency, step->first_page, step->end_page, STATE_CROSSED);
-        }
-    }
-}
-
-void plan_commit(const struct plan *plan, ferry_site site) {
-    for (size_t i = 0; i < plan->nsteps; i++) {
-        count_step(&plan->steps[i]);
-    }
-    forget_crossings(plan);
-    for (size_t i = 0; i < plan->ntraces; i++) {
-        remember(plan, &plan->traces[i], site);
-    }
-    count_remote(plan->tiny_bytes_to_device, plan->tiny_bytes_to_host);
-    COUNT(prefetches_issued, plan->moves.n + plan->fills.n);
-    COUNT(prefetches_skipped, plan->skipped);
-}
-
-void plan_forgive(const struct plan *plan) {
-    const page_state told = plan->user >= 0 ? STATE_CROSSED_TO_DEVICE : STATE_CROSSED_TO_HOST;
-    for (size_t i = 0; i < plan->nsteps; i++) {
-        const struct step *step = &plan->steps[i];
-        if (redundant_bytes(step) > 0) {
-            residency_clear_flags(&step->region->residency, step->first_page, step->end_page, told);
-        }
-    }
-}
-
-void plan_undo(const struct plan *plan) {
-    for (size_t i = plan->nsteps; i > 0; i--) {
-        const struct step *step = &plan->steps[i - 1];
-        residency_set(&step->region->residency, step->first_page, step->end_page, step->before);
-    }
 }

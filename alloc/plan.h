@@ -8,19 +8,7 @@
 #define FERRY_ALLOC_PLAN_H
 
 #include "extents.h"
-#include "policy.h"
-#include "region.h"
-
-/* One run of pages and what becomes of it. */
-struct step {
-    struct region *region;
-    size_t first_page, end_page;
-    page_state before, after;
-    policy_action action;
-    bool fill;           /* made on the host first: a kernel that met a page that is nowhere would fault for it */
-    size_t remote_bytes; /* of the view, when it is used across the bus */
-    ferry_access access;
-};
+#include "step.h"
 
 /* What one view's use adds to the memories of its storage. */
 struct trace {
