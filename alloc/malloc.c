@@ -121,45 +121,14 @@ static void *take_placed(ferry_heap *heap, size_t class_bytes, int alignment_fla
                : from_arena(class_bytes, MALLOCX_ARENA((int)placed->index) | MALLOCX_TCACHE_NONE | alignment_flags);
 }
 
-static void open_remembered(struct storage *storage, ferry_site site, struct site_key key,
-                            const struct site_outlook *born) {
-    storage->born_at = site;
-    storage->site = key;
-    storage->born = *born;
-}
-
-/* A block that its site remembers: it may be born where the site's blocks are used. */
-static void *take_remembered(ferry_heap *heap, struct heap_caches *caches, size_t bytes, int alignment_flags,
-                             ferry_site site, bool *zeros) {
-    struct site_outlook born;
-    const struct site_key key = site_born(site, bytes, &born);
-    const size_t pages = pages_for(bytes, alignment_flags), class_bytes = pages * FERRY_PAGE_BYTES;
-    void *block = NULL;
-    if (born.known && born.next == ENDING_NOTHING && heap->policy == FERRY_POLICY_AUTO) {
-        block = take_placed(heap, class_bytes, alignment_flags);
-    }
-    if (block == NULL) {
-        block = raw(heap, caches, class_bytes, pages_class_index(pages), alignment_flags);
-    }
-    if (block == NULL) {
-        block = raw_at_last(heap, caches, class_bytes, alignment_flags);
-    }
-    if (block != NULL) {
-        struct region *region = region_find(block);
-        *zeros = storage_open(region, block, bytes, pages);
-        open_remembered(storage_at(region, block), site, key, &born);
-        count_block(caches_counts(caches), bytes, true);
-    }
-    return block;
-}
-
-/* Whole pages, so that jemalloc's small classes put no two storages on one. *zeros: the block is known to read as zero.
- */
+/* Whole pages, so that jemalloc's small classes put no two storages on one. `block`: where they are already, NULL for
+ * wherever there is room. *zeros: the block is known to read as zero. */
 static inline void *take_pages(ferry_heap *heap, struct heap_caches *caches, size_t bytes, int alignment_flags,
-                               ferry_site site, bool *zeros) {
-    bytes = bytes == 0 ? 1 : bytes;
+                               ferry_site site, void *block, bool *zeros) {
     const size_t pages = pages_for(bytes, alignment_flags);
-    void *block = raw(heap, caches, pages * FERRY_PAGE_BYTES, pages_class_index(pages), alignment_flags);
+    if (block == NULL) {
+        block = raw(heap, caches, pages * FERRY_PAGE_BYTES, pages_class_index(pages), alignment_flags);
+    }
     if (block == NULL) {
         block = raw_at_last(heap, caches, pages * FERRY_PAGE_BYTES, alignment_flags);
     }
@@ -168,6 +137,24 @@ static inline void *take_pages(ferry_heap *heap, struct heap_caches *caches, siz
         *zeros = storage_open(region, block, bytes, pages);
         storage_at(region, block)->born_at = site;
         count_block(caches_counts(caches), bytes, true);
+    }
+    return block;
+}
+
+/* A block that its site remembers: it may be born where the site's blocks are used. */
+static void *take_remembered(ferry_heap *heap, struct heap_caches *caches, size_t bytes, int alignment_flags,
+                             ferry_site site, bool *zeros) {
+    struct site_outlook born;
+    const struct site_key key = site_born(site, bytes, &born);
+    void *block = NULL;
+    if (born.known && born.next == ENDING_NOTHING && heap->policy == FERRY_POLICY_AUTO) {
+        block = take_placed(heap, pages_for(bytes, alignment_flags) * FERRY_PAGE_BYTES, alignment_flags);
+    }
+    block = take_pages(heap, caches, bytes, alignment_flags, site, block, zeros);
+    if (block != NULL) {
+        struct storage *storage = storage_at(region_find(block), block);
+        storage->site = key;
+        storage->born = born;
     }
     return block;
 }
@@ -197,8 +184,9 @@ static void *take(ferry_heap *heap, size_t bytes, int alignment_flags, ferry_sit
         return take_remembered(heap, caches, bytes, alignment_flags, site, zeros);
     }
     /* An alignment can make a page of less. */
-    return class_bytes <= LARGEST_TINY_CLASS_BYTES ? take_tiny(heap, caches, class_bytes, alignment_flags)
-                                                   : take_pages(heap, caches, bytes, alignment_flags, site, zeros);
+    return class_bytes <= LARGEST_TINY_CLASS_BYTES
+               ? take_tiny(heap, caches, class_bytes, alignment_flags)
+               : take_pages(heap, caches, bytes == 0 ? 1 : bytes, alignment_flags, site, NULL, zeros);
 }
 
 static void *allocate(ferry_heap *heap, size_t bytes, int alignment_flags, ferry_site site, bool *zeros) {

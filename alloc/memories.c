@@ -31,6 +31,14 @@ void memories_use(const struct storage_place *place, bool overwritten_by_device)
     }
 }
 
+unsigned memories_passes(const struct storage_place *place, unsigned exact) {
+    if (exact < STATE_PASSES_MAX) {
+        return exact;
+    }
+    const unsigned whole = history_passes_now(&place->storage->memories.history, place->bytes);
+    return whole > exact ? whole : exact;
+}
+
 static void teach(struct storage *storage, unsigned passes, enum ending ending) {
     const struct site_outlook seen = {.passes = (uint16_t)clamp_passes(passes), .next = (uint8_t)ending, .known = true};
     site_learn(storage->site, &seen);

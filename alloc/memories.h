@@ -38,6 +38,10 @@ void memories_begin(const struct storage_place *place);
 /* A kernel or the host is about to use it. `overwritten_by_device`: it is a kernel that overwrites. */
 void memories_use(const struct storage_place *place, bool overwritten_by_device);
 
+/* Passes of devices since the host's last touch of pages that have counted `exact` of them, STATE_PASSES_MAX at most:
+ * what is beyond only the storage as a whole has counted. */
+unsigned memories_passes(const struct storage_place *place, unsigned exact);
+
 /* The host touched `bytes` of it, over whose pages devices had gone `passes` times (0: over none). */
 void memories_host_touch(const struct storage_place *place, size_t bytes, unsigned passes, enum ending ending);
 

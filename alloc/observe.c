@@ -69,12 +69,10 @@ static bool one_came_home(const struct storage_place *place) {
 
 /* Pages that came home, whatever the host did to them: they may have been written. */
 static void note_home(const struct storage_place *place, size_t first_page, size_t end_page, page_state before) {
-    struct history *history = &place->storage->memories.history;
     const size_t bytes = (end_page - first_page) * FERRY_PAGE_BYTES;
-    const unsigned exact = state_passes(before), whole = history_passes_now(history, place->bytes);
     residency_set(&place->region->residency, first_page, end_page, state_of_place(FERRY_PLACE_HOST));
-    memories_host_touch(place, bytes, exact < STATE_PASSES_MAX || whole < exact ? exact : whole, ENDING_READ);
-    history->unseen = true;
+    memories_host_touch(place, bytes, memories_passes(place, state_passes(before)), ENDING_READ);
+    place->storage->memories.history.unseen = true;
     COUNT(observed_bytes, bytes);
 }
 

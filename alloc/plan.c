@@ -34,8 +34,11 @@ static bool add_step(struct plan *plan, const struct step *step) {
     }
     plan->steps[plan->nsteps++] = *step;
     struct trace *trace = &plan->traces[plan->ntraces - 1];
-    trace->ascending = trace->ascending && (trace->end_step == trace->first_step ||
-                                            step[0].first_page >= plan->steps[trace->end_step - 1].first_page);
+    if (trace->end_step > trace->first_step) {
+        const struct step *before = &plan->steps[trace->end_step - 1];
+        trace->ascending =
+            trace->ascending && step->first_page >= before->first_page && step->end_page >= before->end_page;
+    }
     trace->end_step = plan->nsteps;
     return true;
 }
@@ -204,15 +207,6 @@ static struct earlier earlier_uses(const struct plan *plan, const struct step *r
     return earlier;
 }
 
-static unsigned passes_before(const struct demand *demand, page_state state) {
-    const unsigned exact = state_passes(state);
-    if (exact < STATE_PASSES_MAX) {
-        return exact;
-    }
-    const unsigned whole = history_passes_now(&demand->place->storage->memories.history, demand->place->bytes);
-    return whole > exact ? whole : exact;
-}
-
 static bool inputs_on_device(const struct plan *plan) {
     return plan->inputs_on_host_bytes <= plan->inputs_on_device_bytes;
 }
@@ -232,7 +226,8 @@ static struct verdict decide(const struct plan *plan, const struct demand *deman
                                        .bytes = step_bytes(step),
                                        .costs = plan->costs};
     if (question.policy == FERRY_POLICY_AUTO && question.user >= 0 && question.place < 0) {
-        const struct coming_use use = {demand->pages_access, demand->passes, passes_before(demand, step->before),
+        const struct coming_use use = {demand->pages_access, demand->passes,
+                                       memories_passes(demand->place, state_passes(step->before)),
                                        inputs_on_device(plan)};
         question.outlook = *outlook = predict(&demand->place->storage->memories.history, &use);
     }
@@ -256,7 +251,7 @@ static void trace_step(struct plan *plan, const struct demand *demand, struct tr
         trace->decided_bytes = bytes;
         trace->verdict = *verdict;
         trace->outlook = *outlook;
-        trace->passes = plan->user >= 0 ? trace->passes : passes_before(demand, step->before);
+        trace->passes = plan->user >= 0 ? trace->passes : memories_passes(demand->place, state_passes(step->before));
     }
     trace->to_device = trace->to_device || step_goes_to_device(step) || step_loads(step);
     trace->to_host = trace->to_host || step_goes_home(step) || step_stores(step);
