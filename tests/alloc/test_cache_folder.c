@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "ferry/cache.h"
-#include "tests/test.h"
+#include "tests/scratch.h"
 
-static char root[256];
+static char root[SCRATCH_BYTES];
 
 static void set(const char *name, const char *below) {
     char value[PATH_MAX];
@@ -100,17 +100,13 @@ static void relative_folders_are_below_the_current_one(void) {
 }
 
 int main(void) {
-    const char *parent = getenv("TMPDIR");
-    snprintf(root, sizeof root, "%s/ferry-cache-folder-XXXXXX", parent ? parent : P_tmpdir);
-    REQUIRE(mkdtemp(root) != NULL);
+    scratch_make(root);
     RUN(the_first_variable_decides);
     RUN(without_variables_there_is_none);
     RUN(paths_fit_with_their_end_or_not_at_all);
     RUN(longer_names_than_the_system_has_are_refused);
     RUN(files_are_in_the_way);
     RUN(relative_folders_are_below_the_current_one);
-    char command[400];
-    snprintf(command, sizeof command, "rm -rf '%s'", root);
-    CHECK_INT(system(command), 0);
+    scratch_remove(root);
     return test_finish();
 }

@@ -9,12 +9,12 @@
 #include "alloc/link_file.h"
 #include "tests/alloc/fake.h"
 #include "tests/alloc/forks.h"
-#include "tests/test.h"
+#include "tests/scratch.h"
 
 #define THREADS 8
 #define FIELDS (sizeof(ferry_link_costs) / sizeof(double))
 
-static char folder[256];
+static char folder[SCRATCH_BYTES];
 
 /* A backend that measures what it is told to. */
 static backend table;
@@ -326,21 +326,6 @@ static bool stored(const char *whose) {
     return link_file_load(whose, &found);
 }
 
-static size_t read_bytes(const char *path, char *bytes, size_t capacity) {
-    FILE *file = fopen(path, "rb");
-    REQUIRE(file != NULL);
-    const size_t n = fread(bytes, 1, capacity, file);
-    fclose(file);
-    return n;
-}
-
-static void write_bytes(const char *path, const char *bytes, size_t n) {
-    FILE *file = fopen(path, "wb");
-    REQUIRE(file != NULL);
-    CHECK_UINT(fwrite(bytes, 1, n, file), n);
-    fclose(file);
-}
-
 static void files_that_are_damaged_are_none(void) {
     char path[PATH_MAX], bytes[5000], copy[5000];
     const ferry_link_costs costs = costs_at(5);
@@ -348,25 +333,25 @@ static void files_that_are_damaged_are_none(void) {
     REQUIRE_OK(link_file_store("mine", &costs));
     CHECK(stored("mine"));
     REQUIRE_OK(link_file_path("mine", path, sizeof path));
-    const size_t n = read_bytes(path, bytes, sizeof bytes);
+    const size_t n = scratch_read(path, bytes, sizeof bytes);
     for (size_t i = 0; i < n; i++) {
         memcpy(copy, bytes, n);
         copy[i] ^= 1;
-        write_bytes(path, copy, n);
+        scratch_write(path, copy, n);
         CHECK_THAT(!stored("mine"), "byte %zu changed, and nobody noticed", i);
-        write_bytes(path, bytes, i);
+        scratch_write(path, bytes, i);
         CHECK_THAT(!stored("mine"), "cut to %zu bytes, and nobody noticed", i);
     }
     memcpy(copy, bytes, n);
     memset(copy + n, '\n', sizeof copy - n);
-    write_bytes(path, copy, n + 1);
+    scratch_write(path, copy, n + 1);
     CHECK(!stored("mine"));
-    write_bytes(path, copy, sizeof copy);
+    scratch_write(path, copy, sizeof copy);
     CHECK(!stored("mine"));
     copy[n] = '\0';
-    write_bytes(path, copy, n + 1);
+    scratch_write(path, copy, n + 1);
     CHECK(!stored("mine"));
-    write_bytes(path, bytes, n);
+    scratch_write(path, bytes, n);
     CHECK(stored("mine"));
 }
 
@@ -378,7 +363,7 @@ static void files_know_their_owner(void) {
     REQUIRE_OK(link_file_path("mine", mine, sizeof mine));
     REQUIRE_OK(link_file_path("other", other, sizeof other));
     CHECK(strcmp(mine, other) != 0);
-    write_bytes(other, bytes, read_bytes(mine, bytes, sizeof bytes));
+    scratch_write(other, bytes, scratch_read(mine, bytes, sizeof bytes));
     CHECK(stored("mine"));
     CHECK(!stored("other"));
 }
@@ -417,9 +402,7 @@ static void numbers_come_back_to_the_bit(void) {
 }
 
 int main(void) {
-    const char *parent = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/ferry-link-XXXXXX", parent ? parent : P_tmpdir);
-    REQUIRE(mkdtemp(folder) != NULL);
+    scratch_make(folder);
     setenv("FERRY_CACHE", folder, 1);
     in_child(first_call_measures_once);
     in_child(next_process_measures_nothing);
@@ -449,7 +432,6 @@ int main(void) {
     RUN(files_know_their_owner);
     RUN(costs_that_cannot_be_are_none);
     RUN(numbers_come_back_to_the_bit);
-    clear_folder();
-    rmdir(folder);
+    scratch_remove(folder);
     return test_finish();
 }

@@ -12,11 +12,12 @@
 #include "alloc/core.h"
 #include "alloc/link.h"
 #include "tests/gpu/gpu.h"
+#include "tests/scratch.h"
 
 #define PAGES_PER_MIB (MIB / FERRY_PAGE_BYTES)
 #define PAGES (4 * PAGES_PER_MIB)
 
-static char folder[256];
+static char folder[SCRATCH_BYTES];
 
 /* The backend itself, and how often it measures. */
 static backend counted;
@@ -207,10 +208,8 @@ static void page_tables_tell_where_pages_are(void) {
 }
 
 int main(int argc, char **argv) {
-    const char *parent = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/ferry-gpu-link-XXXXXX", parent ? parent : P_tmpdir);
     if (argc == 1)
-        REQUIRE(mkdtemp(folder) != NULL);
+        scratch_make(folder);
     setenv("FERRY_CACHE", argc == 1 ? folder : argv[1], 1);
     if (argc > 2) {
         start();
@@ -222,8 +221,6 @@ int main(int argc, char **argv) {
     RUN(captures_go_on);
     RUN(identities_name_the_device);
     RUN(page_tables_tell_where_pages_are);
-    char command[300];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    CHECK_INT(system(command), 0);
+    scratch_remove(folder);
     return test_finish();
 }

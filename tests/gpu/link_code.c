@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include "alloc/cuda_link_code.h"
-#include "tests/test.h"
+#include "tests/scratch.h"
 
-static char folder[256];
+static char folder[SCRATCH_BYTES];
 
 static void write_code(const char *path) {
     FILE *file = fopen(path, "w");
@@ -23,17 +23,14 @@ static int assemble(const char *ptxas, int architecture) {
 
 int main(int argc, char **argv) {
     static const int architectures[] = {75, 80, 90, 100, 120};
-    const char *parent = getenv("TMPDIR");
     char path[300];
     if (argc < 2 || access(argv[1], X_OK) != 0)
         SKIP("there is no ptxas");
-    snprintf(folder, sizeof folder, "%s/ferry-link-code-XXXXXX", parent ? parent : P_tmpdir);
-    REQUIRE(mkdtemp(folder) != NULL);
+    scratch_make(folder);
     snprintf(path, sizeof path, "%s/code.ptx", folder);
     write_code(path);
     for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++)
         CHECK_THAT(assemble(argv[1], architectures[i]) == 0, "refused for sm_%d", architectures[i]);
-    snprintf(path, sizeof path, "rm -rf '%s'", folder);
-    CHECK_INT(system(path), 0);
+    scratch_remove(folder);
     return test_finish();
 }

@@ -8,36 +8,15 @@
 #include <unistd.h>
 
 #include "kernels/compile.h"
-#include "tests/test.h"
+#include "tests/scratch.h"
 
-static char folder[256];
-
-static void remove_folder(void) {
-    char command[300];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    CHECK_INT(system(command), 0);
-}
+static char folder[SCRATCH_BYTES];
 
 static bool is_stored(code_key key) {
     code_image image = {NULL, 0};
     bool found = code_cache_load(key, &image);
     free(image.data);
     return found;
-}
-
-static size_t read_file(const char *path, char *bytes, size_t capacity) {
-    FILE *file = fopen(path, "rb");
-    REQUIRE(file != NULL);
-    size_t n = fread(bytes, 1, capacity, file);
-    fclose(file);
-    return n;
-}
-
-static void write_file(const char *path, const char *bytes, size_t n) {
-    FILE *file = fopen(path, "wb");
-    REQUIRE(file != NULL);
-    CHECK_UINT(fwrite(bytes, 1, n, file), n);
-    fclose(file);
 }
 
 static code_image image_of(char *text) {
@@ -65,19 +44,19 @@ static void damaged_files_are_as_good_as_none(void) {
     code_image image = image_of((char[]){"a little machine code"});
     code_cache_store(key, &image);
     REQUIRE(code_cache_path(key, path, sizeof path));
-    size_t n = read_file(path, bytes, sizeof bytes - 1);
+    size_t n = scratch_read(path, bytes, sizeof bytes - 1);
     for (size_t i = 0; i < n; i++) {
         bytes[i] ^= 0x10;
-        write_file(path, bytes, n);
+        scratch_write(path, bytes, n);
         CHECK_THAT(!is_stored(key), "byte %zu changed, and nobody noticed", i);
         bytes[i] ^= 0x10;
-        write_file(path, bytes, i);
+        scratch_write(path, bytes, i);
         CHECK_THAT(!is_stored(key), "cut to %zu bytes, and nobody noticed", i);
     }
     bytes[n] = 0;
-    write_file(path, bytes, n + 1);
+    scratch_write(path, bytes, n + 1);
     CHECK(!is_stored(key));
-    write_file(path, "#!/bin/sh\n", 10);
+    scratch_write(path, "#!/bin/sh\n", 10);
     CHECK(!is_stored(key));
     code_cache_store(key, &image);
     CHECK(is_stored(key));
@@ -89,7 +68,7 @@ static void a_file_under_another_name_is_foreign(void) {
     code_image image = image_of((char[]){"code of mine"});
     code_cache_store(key, &image);
     REQUIRE(code_cache_path(key, from, sizeof from) && code_cache_path(other, to, sizeof to));
-    write_file(to, bytes, read_file(from, bytes, sizeof bytes));
+    scratch_write(to, bytes, scratch_read(from, bytes, sizeof bytes));
     CHECK(is_stored(key));
     CHECK(!is_stored(other));
 }
@@ -107,7 +86,7 @@ static void files_lie_in_a_folder_of_their_own(void) {
 static void a_cache_that_cannot_be_written_is_no_error(void) {
     char file[300];
     snprintf(file, sizeof file, "%s/file", folder);
-    write_file(file, "", 0);
+    scratch_write(file, "", 0);
     setenv("FERRY_CACHE", file, 1);
     code_key key = code_key_make("sm_90", "unwritable");
     code_image image = image_of((char[]){"code"});
@@ -193,9 +172,7 @@ static void sources_are_compiled_once(void) {
 }
 
 int main(void) {
-    const char *parent = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/ferry-cache-XXXXXX", parent ? parent : P_tmpdir);
-    REQUIRE(mkdtemp(folder) != NULL);
+    scratch_make(folder);
     setenv("FERRY_CACHE", folder, 1);
     RUN(what_is_stored_is_found);
     RUN(damaged_files_are_as_good_as_none);
@@ -204,6 +181,6 @@ int main(void) {
     RUN(a_cache_that_cannot_be_written_is_no_error);
     RUN(writers_do_not_disturb_readers);
     RUN(sources_are_compiled_once);
-    remove_folder();
+    scratch_remove(folder);
     return test_finish();
 }
