@@ -124,6 +124,7 @@ static void plan_operand(struct plan *plan, const struct operands *operands, siz
 static void plan_operands(struct plan *plan, const struct operands *operands, ferry_policy forced) {
     for (size_t i = 0; i < operands->n; i++) {
         prepare_operand(plan, &operands->items[i], forced);
+        plan->brief = plan->brief && operands->items[i].given.passes == 1;
     }
     for (int writers = 0; writers < 2; writers++) {
         for (size_t i = 0; i < operands->n && plan->status == FERRY_OK; i++) {

@@ -15,6 +15,7 @@ struct plan *plan_begin(ferry_place user, const ferry_link_costs *costs) {
     plan->skipped = plan->redundant_bytes = 0;
     plan->answers.region = NULL;
     plan->shares_pages = false;
+    plan->brief = true;
     plan->status = FERRY_OK;
     return plan;
 }
@@ -224,6 +225,7 @@ static struct verdict decide(const struct plan *plan, const struct demand *deman
                                        .user = plan->user,
                                        .access = demand->pages_access,
                                        .bytes = step_bytes(step),
+                                       .brief = plan->brief,
                                        .costs = plan->costs};
     if (question.policy == FERRY_POLICY_AUTO && question.user >= 0 && question.place < 0) {
         const struct coming_use use = {demand->pages_access, demand->passes,

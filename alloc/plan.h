@@ -51,6 +51,7 @@ struct plan {
     ferry_status status;                                   /* the first failure; later calls do nothing */
     struct answers answers;
     bool shares_pages;              /* some operands may */
+    bool brief;                     /* the launch goes over each operand once */
     struct storage_place redundant; /* the first storage whose bytes would cross again, */
     uint64_t redundant_bytes;       /* and how many, where the user could have avoided it */
 };

@@ -1,5 +1,7 @@
 #include "policy.h"
 
+#include <math.h>
+
 /* The host populates pages by touching them; only a device needs them placed beforehand. */
 static policy_action bring(const struct policy_question *question) {
     if (question->place == FERRY_PLACE_NOWHERE && question->user == FERRY_PLACE_HOST) {
@@ -20,11 +22,14 @@ static double remote_rate(const struct policy_question *question) {
                                              : costs->remote_both_ns_per_byte;
 }
 
-/* The expected passes across the bus. The bytes are at home when the host wants them. */
+/* The expected passes across the bus: all but the last are followed by a launch, which hides a part of a kernel that
+ * ends before it does. The bytes are at home when the host wants them. */
 static double remote_ns(const struct policy_question *question) {
     const double bytes = (double)question->bytes;
     const double fill = question->place == FERRY_PLACE_NOWHERE ? question->costs->fill_host_ns_per_byte * bytes : 0;
-    return fill + passes_of(&question->outlook) * (question->costs->remote_ns + remote_rate(question) * bytes);
+    const double pass = question->costs->remote_ns + remote_rate(question) * bytes;
+    const double followed = question->brief ? fmax(pass - question->costs->hidden_ns, 0) : pass;
+    return fill + pass + fmax(passes_of(&question->outlook) - 1, 0) * followed;
 }
 
 static double going_rate(const struct policy_question *question) {

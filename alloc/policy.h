@@ -26,6 +26,7 @@ struct policy_question {
     /* For auto and a device. */
     ferry_access access;
     size_t bytes;
+    bool brief; /* the kernel goes over each operand once: it takes no longer than its bytes do */
     struct outlook outlook;
     const ferry_link_costs *costs;
 };

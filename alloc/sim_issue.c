@@ -164,6 +164,17 @@ static void account_kernel(struct sim_work *work, backend_stream *stream) {
     sim_count_kernel(work);
     struct sim_cost cost = sim_link_kernel_cost(sim.config.link, work);
     sim_stream_extend(stream, &cost);
+    if (stream->launched_ns == sim.host_ns)
+        stream->seen_ns = stream->line_ns + sim_us_ns(sim.config.link->seen_us);
+}
+
+/* With the lock held: the call, and the kernel but for what it uses, which is issued next. */
+static void time_launch(backend_stream *stream) {
+    const struct sim_link *link = sim.config.link;
+    sim.host_ns += sim_us_ns(link->launch_us);
+    sim_stream_extend(stream, &(struct sim_cost){.ns = sim_us_ns(link->kernel_us)});
+    stream->launched_ns = sim.host_ns;
+    stream->seen_ns = stream->line_ns + sim_us_ns(link->seen_us);
 }
 
 static bool touch_and_push(const backend_touch *touches, size_t n, struct sim_operation *operation,
@@ -244,11 +255,10 @@ ferry_status sim_kernel_launch(backend_kernel *kernel, const ferry_grid *grid, v
     struct sim_work work = {0};
     sigset_t saved;
     sim_lock(&saved);
-    sim.host_ns += sim_us_ns(sim.config.link->launch_us);
     if (!sim.config.concurrent)
         sim_launch_all(stream->device, &work);
+    time_launch(stream);
     account_kernel(&work, stream);
-    sim_stream_extend(stream, &(struct sim_cost){.ns = sim_us_ns(sim.config.link->kernel_us)});
     sim_queue_push(stream, operation);
     sim_unlock(&saved);
     return FERRY_OK;

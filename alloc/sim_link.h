@@ -26,7 +26,8 @@ struct sim_link {
 
     double call_us;                              /* a move call, on the host's line */
     double start_to_device_us, start_to_host_us; /* a move of which bytes cross, on the stream's line */
-    double launch_us, kernel_us;                 /* a launch: on the host's line, on the stream's */
+    double launch_us, kernel_us, seen_us;        /* a launch: on the host's line; on the stream's; until the host, which
+                                                    waits for it, knows that it has ended */
     double remote_us;                            /* what a kernel that crosses the bus takes longer, however little */
     double gpu_fault_us, cpu_fault_us;           /* one group of faults */
     double observe_us;                           /* a question about the host's page tables, on the host's line */

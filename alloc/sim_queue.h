@@ -20,8 +20,8 @@ enum sim_operation_kind {
 struct sim_record {
     int references; /* the event's while it is its latest, and one for each operation */
     bool done;
-    uint64_t time_ns;
-    backend_stream *stream; /* valid until done */
+    uint64_t time_ns, seen_ns; /* on the stream, and when the host can know */
+    backend_stream *stream;    /* valid until done */
 };
 
 struct sim_operation {
@@ -39,7 +39,9 @@ struct sim_operation {
 
 struct backend_stream {
     int device;
-    uint64_t line_ns; /* when the work issued so far ends */
+    uint64_t line_ns;     /* when the work issued so far ends */
+    uint64_t launched_ns; /* when, on the host's line, the latest kernel was launched */
+    uint64_t seen_ns;     /* when the host can know that it has ended */
     struct sim_operation *head, *tail;
     struct sim_operation *running; /* taken from the head by some thread; the next one has to wait for it */
     backend_stream *next;

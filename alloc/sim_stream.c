@@ -35,6 +35,11 @@ void sim_stream_extend(backend_stream *stream, const struct sim_cost *cost) {
     stream->line_ns = end;
 }
 
+/* When the host, waiting for all that has been issued, goes on. */
+static uint64_t seen(const backend_stream *stream) {
+    return later(stream->line_ns, stream->seen_ns);
+}
+
 ferry_status sim_stream_create(int device, backend_stream **out) {
     ferry_status status = sim_device_check(device);
     if (status)
@@ -43,6 +48,7 @@ ferry_status sim_stream_create(int device, backend_stream **out) {
     if (!stream)
         return ferry_error(FERRY_OUT_OF_MEMORY, "no memory for a stream");
     stream->device = device;
+    stream->launched_ns = UINT64_MAX;
     sigset_t saved;
     sim_lock(&saved);
     stream->next = sim.streams;
@@ -79,11 +85,11 @@ void *sim_stream_native(backend_stream *stream) {
 ferry_status sim_stream_sync(backend_stream *stream) {
     sigset_t saved;
     sim_lock(&saved);
-    uint64_t number = sim_queue_number(), line_ns = stream->line_ns;
+    uint64_t number = sim_queue_number(), seen_ns = seen(stream);
     sim_unlock(&saved);
     sim_queue_run(stream, number);
     sim_lock(&saved);
-    sim_host_reach(line_ns);
+    sim_host_reach(seen_ns);
     sim_unlock(&saved);
     return FERRY_OK;
 }
@@ -140,7 +146,8 @@ ferry_status sim_event_record(backend_event *event, backend_stream *stream) {
     sigset_t saved;
     sim_lock(&saved);
     sim_stream_extend(stream, &(struct sim_cost){0});
-    *record = (struct sim_record){.references = 2, .time_ns = stream->line_ns, .stream = stream};
+    *record =
+        (struct sim_record){.references = 2, .time_ns = stream->line_ns, .seen_ns = seen(stream), .stream = stream};
     struct sim_record *former = event->record;
     event->record = record;
     sim_queue_push(stream, operation);
@@ -166,7 +173,7 @@ static bool observe(struct sim_record *record) {
     sim_lock(&saved);
     bool done = record->done;
     if (done)
-        sim_host_reach(record->time_ns);
+        sim_host_reach(record->seen_ns);
     sim_unlock(&saved);
     sim_record_release(record);
     return done;

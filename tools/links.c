@@ -39,6 +39,7 @@ void print_links(const ferry_link_costs *c) {
     printf("  link%s\n    %-30s %15s %14s %12s\n", links_origin(), "", "per GiB", "rate", "each call");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         print_row(&rows[i]);
+    printf("    %-30s %44.1f us\n", "hidden behind the next launch", c->hidden_ns / 1e3);
 }
 
 void print_links_json(const ferry_link_costs *costs) {

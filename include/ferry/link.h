@@ -23,6 +23,7 @@ extern "C" {
     X(fill_device_ns_per_byte, "each byte never touched before that appears on the device")                            \
     X(fill_host_ns_per_byte, "each byte never touched before that a prefetch makes on the host")                       \
     X(remote_ns, "what a kernel takes longer when its operands are on the host, however small they are")               \
+    X(hidden_ns, "the part of a kernel's time across the bus that the launch of the next kernel hides")                \
     X(remote_read_ns_per_byte, "each byte that a kernel loads across the bus")                                         \
     X(remote_write_ns_per_byte, "each byte that a kernel stores across the bus")                                       \
     X(remote_both_ns_per_byte, "each byte that a kernel loads and stores across the bus")                              \

@@ -90,11 +90,14 @@ static const ferry_link_costs pcie5 = {
     .fill_device_ns_per_byte = 0.0047,
     .fill_host_ns_per_byte = 0.17,
     .remote_ns = 1e3,
+    .hidden_ns = 1.5e3,
     .remote_read_ns_per_byte = 0.0195,
     .remote_write_ns_per_byte = 0.019,
     .remote_both_ns_per_byte = 0.0238,
     .device_ns_per_byte = 0.0003,
 };
+
+static bool brief = true;
 
 static policy_action choose(ferry_access access, ferry_place place, size_t bytes, unsigned passes, enum ending next) {
     const struct policy_question question = {.policy = FERRY_POLICY_AUTO,
@@ -105,6 +108,7 @@ static policy_action choose(ferry_access access, ferry_place place, size_t bytes
                                              .user = 0,
                                              .access = access,
                                              .bytes = bytes,
+                                             .brief = brief,
                                              .outlook = {.passes = passes, .next = next},
                                              .costs = &pcie5};
     return policy_decide(&question).action;
@@ -130,6 +134,12 @@ static void auto_takes_the_cheaper_way(void) {
     CHECK_CHOICE(POLICY_PREFETCH, FERRY_READ, 1, gib, 1, ENDING_READ);
     CHECK_CHOICE(POLICY_REMOTE, FERRY_READ, HOME, 4096, 20, ENDING_NOTHING);
     CHECK_CHOICE(POLICY_REMOTE, FERRY_READ, HOME, 64 * 1024, 8, ENDING_NOTHING);
+    CHECK_CHOICE(POLICY_REMOTE, FERRY_READ, HOME, 4096, FERRY_PASSES_MANY, ENDING_NOTHING); /* the launches hide it */
+    CHECK_CHOICE(POLICY_REMOTE, FERRY_READ, HOME, 64 * 1024, 17, ENDING_NOTHING);
+    brief = false;
+    CHECK_CHOICE(POLICY_PREFETCH, FERRY_READ, HOME, 4096, FERRY_PASSES_MANY, ENDING_NOTHING);
+    CHECK_CHOICE(POLICY_PREFETCH, FERRY_READ, HOME, 64 * 1024, 17, ENDING_NOTHING);
+    brief = true;
     CHECK_CHOICE(POLICY_PREFETCH, FERRY_READ, HOME, 64 * 1024, 64, ENDING_NOTHING);
     CHECK_CHOICE(POLICY_REMOTE, FERRY_READ, HOME, mib, 2, ENDING_NOTHING);
     CHECK_CHOICE(POLICY_PREFETCH, FERRY_READ, HOME, mib, 4, ENDING_NOTHING);

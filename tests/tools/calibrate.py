@@ -8,8 +8,8 @@ import harness
 
 GIB = 1 << 30
 FIELDS = """to_device_ns to_device_ns_per_byte to_host_ns to_host_ns_per_byte discard_to_device_ns_per_byte
-    discard_to_host_ns_per_byte fill_device_ns_per_byte fill_host_ns_per_byte remote_ns remote_read_ns_per_byte
-    remote_write_ns_per_byte remote_both_ns_per_byte device_ns_per_byte""".split()
+    discard_to_host_ns_per_byte fill_device_ns_per_byte fill_host_ns_per_byte remote_ns hidden_ns
+    remote_read_ns_per_byte remote_write_ns_per_byte remote_both_ns_per_byte device_ns_per_byte""".split()
 ROW = re.compile(r"^    (\w[\w :]+\w) +([\d.]+) ms/GiB +([\d.]+|-) GB/s(?: +([\d.]+) us)?$", re.MULTILINE)
 TABLE = {  # row: the fields that it shows
     "prefetch to the device": ("to_device_ns_per_byte", "to_device_ns"),
@@ -66,6 +66,8 @@ def check_table(tool, text, link):
         tool.check((us != "") == (fixed is not None), f"{name}: a fixed cost of {us!r}")
         if us:
             tool.check(close(float(us), link[fixed] / 1e3, 1), f"{name}: {us} us for {link[fixed]}")
+    hidden = re.search(r"^    hidden behind the next launch +([\d.]+) us$", text, re.MULTILINE)
+    tool.check(hidden and close(float(hidden[1]), link["hidden_ns"] / 1e3, 1), f"hidden: {hidden} for {link['hidden_ns']}")
 
 
 def table(tool):
