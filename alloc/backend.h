@@ -83,6 +83,8 @@ typedef struct backend {
     void *(*stream_native)(backend_stream *stream);
     bool (*stream_is_captured)(const backend_stream *stream); /* into a graph; NULL: never */
     ferry_status (*stream_sync)(backend_stream *stream);
+    /* Waits for its work, but no longer than that: a move begins more cheaply on an idle stream. NULL: no matter. */
+    void (*stream_settle)(backend_stream *stream, uint64_t at_most_ns);
     ferry_status (*stream_wait)(backend_stream *stream,
                                 backend_event *event); /* later work on the stream waits for the event */
 

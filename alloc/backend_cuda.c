@@ -265,6 +265,7 @@ const backend backend_cuda = {
     .stream_native = cuda_stream_native,
     .stream_is_captured = cuda_is_captured,
     .stream_sync = cuda_stream_sync,
+    .stream_settle = cuda_stream_settle,
     .stream_wait = cuda_stream_wait,
     .event_create = cuda_event_create,
     .event_destroy = cuda_event_destroy,

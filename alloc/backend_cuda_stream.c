@@ -114,6 +114,20 @@ ferry_status cuda_stream_sync(backend_stream *stream) {
     return status;
 }
 
+void cuda_stream_settle(backend_stream *stream, uint64_t at_most_ns) {
+    struct cuda_scope scope;
+    if (cuda_is_captured(stream) || cuda_enter(&scope, stream->device))
+        return;
+    const uint64_t begun_ns = backend_cuda.now_ns();
+    cudaError_t error;
+    while ((error = cudaStreamQuery(stream->native)) == cudaErrorNotReady &&
+           backend_cuda.now_ns() - begun_ns < at_most_ns)
+        continue;
+    if (error)
+        cudaGetLastError(); /* a failed kernel is reported by who waits for it */
+    cuda_leave(&scope);
+}
+
 ferry_status cuda_stream_wait(backend_stream *stream, backend_event *event) {
     if (cuda_is_captured(stream)) /* an event from outside the capture would end it: the host waits instead */
         return cuda_event_sync(event);

@@ -66,6 +66,7 @@ ferry_status cuda_stream_wrap(int device, void *native, backend_stream **out);
 void cuda_stream_destroy(backend_stream *stream);
 void *cuda_stream_native(backend_stream *stream);
 ferry_status cuda_stream_sync(backend_stream *stream);
+void cuda_stream_settle(backend_stream *stream, uint64_t at_most_ns);
 ferry_status cuda_stream_wait(backend_stream *stream, backend_event *event);
 
 ferry_status cuda_event_create(int device, backend_event **out);
