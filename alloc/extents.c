@@ -46,13 +46,21 @@ static int64_t runs_from(const struct axis *axes, int first, int naxes) {
     return runs;
 }
 
-void extents_begin(struct extents *extents, const ferry_view *view) {
+/* The bytes of a view in C order without gaps, which most are; 0 for others. */
+static size_t contiguous_bytes(const ferry_view *view) {
+    int64_t bytes = (int64_t)item_bytes[view->dtype];
+    for (int i = view->ndim - 1; i >= 0; i--) {
+        if (view->strides[i] != bytes && view->shape[i] != 1) {
+            return 0;
+        }
+        bytes *= view->shape[i];
+    }
+    return (size_t)bytes;
+}
+
+/* Of a view that is not contiguous. */
+static void begin_axes(struct extents *extents, const ferry_view *view) {
     struct axis axes[FERRY_MAX_DIMS];
-    /* Field by field: the arrays are large, and only outer axes use them. */
-    extents->run_bytes = 0;
-    extents->dense = true;
-    extents->naxes = 0;
-    extents->done = false;
     const int naxes = positive_axes(view, &extents->base, axes);
     if (naxes < 0) {
         extents->done = true;
@@ -73,6 +81,18 @@ void extents_begin(struct extents *extents, const ferry_view *view) {
         extents->at[extents->naxes] = 0;
         extents->counts[extents->naxes] = axes[i].count;
         extents->strides[extents->naxes++] = axes[i].stride;
+    }
+}
+
+void extents_begin(struct extents *extents, const ferry_view *view) {
+    /* Field by field: the arrays are large, and only outer axes use them. */
+    extents->base = view->data;
+    extents->run_bytes = contiguous_bytes(view);
+    extents->dense = true;
+    extents->naxes = 0;
+    extents->done = false;
+    if (extents->run_bytes == 0) {
+        begin_axes(extents, view);
     }
 }
 
