@@ -246,17 +246,28 @@ void stream_sync_all(void) {
     movement_unlock();
 }
 
-ferry_status ferry_sync(ferry_stream *stream) {
-    const ferry_status started = core_start();
-    if (started != FERRY_OK || core_forked()) {
-        return started;
-    }
-    const ferry_site site = CALLER_SITE();
+static ferry_status sync_resolved(ferry_stream *stream) {
+    ferry_stream *resolved = NULL;
+    const ferry_status status = stream_resolve(stream, &resolved);
+    return status == FERRY_OK ? sync_native(resolved) : status;
+}
+
+static ferry_status sync(ferry_stream *stream, bool all, ferry_site site) {
     struct strict_crossing finding;
     movement_lock();
-    ferry_status status = stream == NULL ? stream_wait_for_all() : sync_native(stream);
+    ferry_status status = all ? stream_wait_for_all() : sync_resolved(stream);
     observe_begin_round();
     status = status == FERRY_OK ? finding_of_touch(site, &finding) : status;
     movement_unlock();
     return finding_tell(status, &finding);
+}
+
+ferry_status ferry_sync(ferry_stream *stream) {
+    const ferry_status started = core_start();
+    return started != FERRY_OK || core_forked() ? started : sync(stream, stream == NULL, CALLER_SITE());
+}
+
+ferry_status ferry_stream_sync(ferry_stream *stream) {
+    const ferry_status started = core_start_device();
+    return started != FERRY_OK || core_forked() ? started : sync(stream, false, CALLER_SITE());
 }

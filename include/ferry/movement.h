@@ -30,6 +30,8 @@ FERRY_API void *ferry_stream_native(ferry_stream *stream);
 FERRY_API int ferry_stream_device(const ferry_stream *stream);
 /* Waits for the stream's work, NULL for the work of every stream. FERRY_BACKEND reports a failed kernel. */
 FERRY_API ferry_status ferry_sync(ferry_stream *stream);
+/* The same for one stream: NULL is the library's own, as elsewhere. */
+FERRY_API ferry_status ferry_stream_sync(ferry_stream *stream);
 
 typedef enum ferry_access {
     FERRY_READ = 1,

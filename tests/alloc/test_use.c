@@ -139,6 +139,20 @@ static void random_programs_are_ordered(void) {
     }
 }
 
+/* ferry_stream_sync waits for one stream; NULL is the library's own. */
+static void one_stream_is_waited_for(void) {
+    ferry_stream *own = NULL;
+    movement_lock();
+    REQUIRE_OK(stream_resolve(NULL, &own));
+    movement_unlock();
+    const struct fake_work other = fake_launch(streams[0]), mine = fake_launch(own);
+    CHECK_OK(ferry_stream_sync(NULL));
+    CHECK(fake_ended(&mine));
+    CHECK(!fake_ended(&other));
+    CHECK_OK(ferry_stream_sync(streams[0]));
+    CHECK(fake_ended(&other));
+}
+
 /* Seven readers on six streams, then a writer; then readers of what it wrote. */
 static void readers_run_together_and_writers_alone(void) {
     struct array *array = &arrays[0];
@@ -230,6 +244,7 @@ int main(void) {
     RUN(late_readers_are_not_lost);
     RUN(late_writer_forgets_no_reader);
     RUN(late_writer_forgets_no_reader_when_freed);
+    RUN(one_stream_is_waited_for);
     RUN(random_programs_are_ordered);
     return test_finish();
 }
