@@ -33,7 +33,7 @@ static ferry_status assign(const ferry_view *dst, const ferry_view *src, ferry_s
     if (status != FERRY_OK)
         return status;
     const ferry_view *input = &stripped;
-    return elementwise_run(PLAN_COPY, NULL, &input, 1, dst, stream);
+    return elementwise_run(&(elementwise_call){.op = PLAN_COPY, .in = &input, .nin = 1, .out = dst, .stream = stream});
 }
 
 ferry_status ferry_assign(const ferry_view *dst, const ferry_view *src, ferry_stream *stream) {

@@ -3,7 +3,7 @@
  * part, which kernels/device_source.c writes, is a struct with
  *
  *     typedef ... A, B, Out;                                    elements in memory
- *     static __device__ Out apply(A a, B b);
+ *     static __device__ Out apply(A a, B b, unsigned &raised);  adds the exceptions, where they are asked for
  */
 
 /* Elements. A type of its own for each dtype, so that overloads tell float16 from uint16. */
@@ -103,6 +103,19 @@ template <class To, class From> FERRY_MATH To cast(From element) {
         return convert<To>(value_of(element));
 }
 
+/* What rounding a value of a real or integer type to an element raises. */
+template <class To, class From> FERRY_MATH unsigned narrowed(From value, To element) {
+    const bool to_half = same<To, dtype_float16>::value;
+    if constexpr (is_complex<To>::value)
+        return narrowed(value, element.real);
+    else if constexpr (same<From, float>::value && to_half)
+        return narrowed_f32(value, value_of(element), FERRY_SMALLEST_F16);
+    else if constexpr (to_half || (same<From, double>::value && same<To, float>::value))
+        return narrowed_f64((double)value, value_of(element), to_half ? FERRY_SMALLEST_F16 : FERRY_SMALLEST_F32);
+    else
+        return 0;
+}
+
 template <int bytes> struct chunk_of { typedef uint4 type; };
 template <> struct chunk_of<1> { typedef uint8_t type; };
 template <> struct chunk_of<2> { typedef uint16_t type; };
@@ -147,13 +160,15 @@ FERRY_MATH int64_t index_step() {
 
 /*
  * Contiguous operands and scalars: `packs` packs of V elements, of which every operand must be aligned to min(16, V
- * elements), then the rest up to n one by one. packs is 0 where they are not aligned. With b_is_a, b is not read.
+ * elements), then the rest up to n one by one. packs is 0 where they are not aligned. With b_is_a, b is not read. Like
+ * run_strided, gives what the operation raised for the thread's elements.
  */
 template <class Op, int V, bool a_scalar, bool b_scalar, bool b_is_a>
-FERRY_MATH void run_contiguous(char *out, const char *a, const char *b, int64_t n, int64_t packs) {
+FERRY_MATH unsigned run_contiguous(char *out, const char *a, const char *b, int64_t n, int64_t packs) {
     typedef typename Op::A A;
     typedef typename Op::B B;
     typedef typename Op::Out Out;
+    unsigned raised = 0;
     for (int64_t i = first_index(); i < packs; i += index_step()) {
         pack<A, V> pa;
         pack<B, V> pb;
@@ -164,19 +179,20 @@ FERRY_MATH void run_contiguous(char *out, const char *a, const char *b, int64_t 
 #pragma unroll
         for (int v = 0; v < V; v++) {
             if constexpr (b_is_a)
-                po.element[v] = Op::apply(pa.element[v], pa.element[v]);
+                po.element[v] = Op::apply(pa.element[v], pa.element[v], raised);
             else
-                po.element[v] = Op::apply(pa.element[v], pb.element[v]);
+                po.element[v] = Op::apply(pa.element[v], pb.element[v], raised);
         }
         store_pack<Out, V>(out, i, po);
     }
     for (int64_t i = packs * V + first_index(); i < n; i += index_step()) {
         const A x = ((const A *)a)[a_scalar ? 0 : i];
         if constexpr (b_is_a)
-            ((Out *)out)[i] = Op::apply(x, x);
+            ((Out *)out)[i] = Op::apply(x, x, raised);
         else
-            ((Out *)out)[i] = Op::apply(x, ((const B *)b)[b_scalar ? 0 : i]);
+            ((Out *)out)[i] = Op::apply(x, ((const B *)b)[b_scalar ? 0 : i], raised);
     }
+    return raised;
 }
 
 /*
@@ -246,10 +262,11 @@ template <class S, bool aligned> FERRY_MATH void store(char *at, S element) {
 }
 
 template <class Op, int rank, bool aligned, bool b_is_a, class Geometry>
-FERRY_MATH void run_strided(char *out, const char *a, const char *b, const Geometry &g) {
+FERRY_MATH unsigned run_strided(char *out, const char *a, const char *b, const Geometry &g) {
     typedef typename Op::A A;
     typedef typename Op::B B;
     typedef typename Op::Out Out;
+    unsigned raised = 0;
     for (int64_t i = first_index(); i < g.n; i += index_step()) {
         typename Geometry::index rest = (typename Geometry::index)i;
         int64_t offset[3] = {0, 0, 0};
@@ -264,8 +281,9 @@ FERRY_MATH void run_strided(char *out, const char *a, const char *b, const Geome
         }
         const A x = load<A, aligned>(a + offset[1]);
         if constexpr (b_is_a)
-            store<Out, aligned>(out + offset[0], Op::apply(x, x));
+            store<Out, aligned>(out + offset[0], Op::apply(x, x, raised));
         else
-            store<Out, aligned>(out + offset[0], Op::apply(x, load<B, aligned>(b + offset[2])));
+            store<Out, aligned>(out + offset[0], Op::apply(x, load<B, aligned>(b + offset[2]), raised));
     }
+    return raised;
 }

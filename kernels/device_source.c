@@ -40,7 +40,7 @@ static int rank_for(int ndim) {
 }
 
 void device_form_make(device_form *form, const plan *p) {
-    *form = (device_form){.op = p->op, .b_is_a = p->noperands < PLAN_OPERANDS};
+    *form = (device_form){.op = p->op, .b_is_a = p->noperands < PLAN_OPERANDS, .checked = p->exceptions != NULL};
     bool same_bits = p->op == PLAN_COPY && p->dtype[0] == p->dtype[1];
     for (int k = 0; k < PLAN_OPERANDS; k++) {
         ferry_dtype dtype = p->dtype[k < p->noperands ? k : 1];
@@ -61,7 +61,8 @@ uint64_t device_form_key(const device_form *form) {
     uint64_t key = (uint64_t)form->op;
     for (int k = 0; k < PLAN_OPERANDS; k++)
         key = key << 4 | (uint64_t)form->dtype[k];
-    key = key << 3 | (uint64_t)form->b_is_a << 2 | (uint64_t)form->scalar[1] << 1 | (uint64_t)form->scalar[2];
+    key = key << 4 | (uint64_t)form->checked << 3 | (uint64_t)form->b_is_a << 2 | (uint64_t)form->scalar[1] << 1 |
+          (uint64_t)form->scalar[2];
     key = key << 3 | (uint64_t)form->contiguous << 2 | (uint64_t)form->aligned << 1 | (uint64_t)form->wide;
     return key << 6 | (uint64_t)form->rank;
 }
@@ -78,6 +79,9 @@ int device_form_pack(const device_form *form) {
 
 void device_source_frame(text_buffer *source) {
     text_append(source, device_text_types, sizeof device_text_types);
+    text_format(source, "#define FERRY_FP_DIVIDE %uu\n#define FERRY_FP_OVERFLOW %uu\n#define FERRY_FP_UNDERFLOW %uu\n",
+                FERRY_FP_DIVIDE, FERRY_FP_OVERFLOW, FERRY_FP_UNDERFLOW);
+    text_format(source, "#define FERRY_FP_INVALID %uu\n", FERRY_FP_INVALID);
     text_append(source, device_text_math, sizeof device_text_math);
     text_append(source, device_text_loops, sizeof device_text_loops);
 }
@@ -104,40 +108,57 @@ static ferry_status write_operation(const device_form *form, text_buffer *source
     text_format(source,
                 "    typedef %s T;\n"
                 "    typedef %s W;\n"
-                "    static __device__ __forceinline__ Out apply(A a_element, B b_element) {\n"
+                "    static __device__ __forceinline__ Out apply(A a_element, B b_element, unsigned &raised) {\n"
                 "        const T a = convert<T>(value_of(a_element));\n"
                 "        const %s b = convert<%s>(value_of(b_element));\n"
-                "        return cast<Out>(convert<dtype_%s>((%s)(%s)));\n"
-                "    }\n",
-                a->name, a->wraps, b->name, b->name, ferry_dtype_name(loop.result), value_types[loop.result].name,
-                loop.expression);
+                "        const %s r = (%s)(%s);\n"
+                "        const dtype_%s result = convert<dtype_%s>(r);\n"
+                "        const Out out = cast<Out>(result);\n",
+                a->name, a->wraps, b->name, b->name, value_types[loop.result].name, value_types[loop.result].name,
+                loop.expression, ferry_dtype_name(loop.result), ferry_dtype_name(loop.result));
+    if (form->checked)
+        text_format(source, "        raised |= (%s) | narrowed(r, result) | narrowed(value_of(result), out);\n",
+                    loop.raises != NULL ? loop.raises : "0");
+    text_format(source, "        return out;\n    }\n");
     return FERRY_OK;
 }
 
 static void write_copy(text_buffer *source) {
-    text_format(source, "    static __device__ __forceinline__ Out apply(A a, B) {\n"
+    text_format(source, "    static __device__ __forceinline__ Out apply(A a, B, unsigned &) {\n"
                         "        return cast<Out>(a);\n"
                         "    }\n");
 }
 
+/* Where what a kernel raised goes. */
+typedef struct report_words {
+    const char *parameter, *report, *argument;
+} report_words;
+
+static report_words words_of(const device_form *form) {
+    return form->checked ? (report_words){", uint32_t *exceptions", "report", ", exceptions"}
+                         : (report_words){"", "(void)", ""};
+}
+
 static void write_contiguous(const device_form *form, const char *name, text_buffer *source) {
+    const report_words words = words_of(form);
     text_format(source,
                 "extern \"C\" __global__ void __launch_bounds__(%d)\n"
-                "%s(char *out, const char *a, const char *b, int64_t n, int64_t packs) {\n"
-                "    run_contiguous<operation_%s, %d, %s, %s, %s>(out, a, b, n, packs);\n"
+                "%s(char *out, const char *a, const char *b, int64_t n, int64_t packs%s) {\n"
+                "    %s(run_contiguous<operation_%s, %d, %s, %s, %s>(out, a, b, n, packs)%s);\n"
                 "}\n",
-                DEVICE_THREADS, name, name, device_form_pack(form), truth(form->scalar[1]), truth(form->scalar[2]),
-                truth(form->b_is_a));
+                DEVICE_THREADS, name, words.parameter, words.report, name, device_form_pack(form),
+                truth(form->scalar[1]), truth(form->scalar[2]), truth(form->b_is_a), words.argument);
 }
 
 static void write_strided(const device_form *form, const char *name, text_buffer *source) {
+    const report_words words = words_of(form);
     text_format(source,
                 "extern \"C\" __global__ void __launch_bounds__(%d)\n"
-                "%s(char *out, const char *a, const char *b, const %s_geometry<%d> g) {\n"
-                "    run_strided<operation_%s, %d, %s, %s>(out, a, b, g);\n"
+                "%s(char *out, const char *a, const char *b, const %s_geometry<%d> g%s) {\n"
+                "    %s(run_strided<operation_%s, %d, %s, %s>(out, a, b, g)%s);\n"
                 "}\n",
-                DEVICE_THREADS, name, form->wide ? "wide" : "narrow", form->rank, name, form->rank,
-                truth(form->aligned), truth(form->b_is_a));
+                DEVICE_THREADS, name, form->wide ? "wide" : "narrow", form->rank, words.parameter, words.report, name,
+                form->rank, truth(form->aligned), truth(form->b_is_a), words.argument);
 }
 
 ferry_status device_source_kernel(const device_form *form, const char *name, text_buffer *source) {

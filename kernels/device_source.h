@@ -14,6 +14,7 @@ typedef struct device_form {
     ferry_op op;
     ferry_dtype dtype[PLAN_OPERANDS]; /* of a copy without a cast: of the same size, whatever the plan's */
     bool b_is_a;
+    bool checked;               /* says what it raised: the last parameter is plan.exceptions */
     bool contiguous;            /* else strided */
     bool scalar[PLAN_OPERANDS]; /* contiguous only */
     bool aligned;               /* strided only: every element to its size */

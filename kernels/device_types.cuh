@@ -43,3 +43,17 @@ static __device__ __forceinline__ uint16_t half_of_double(double value) {
     asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(value));
     return bits;
 }
+
+/*
+ * At the end of every thread of a kernel that is asked for its exceptions: one word for each bit, across the bus, so
+ * that one thread of a block sets it, and only when one of them saw the exception. By a store: for an atomic operation
+ * the driver would bring the page to the device.
+ */
+static __device__ __forceinline__ void report(unsigned raised, uint32_t *exceptions) {
+    if (!__syncthreads_or(raised))
+        return;
+    for (int i = 0; i < 4; i++) {
+        if (__syncthreads_or(raised >> i & 1) && threadIdx.x == 0)
+            exceptions[i] = 1;
+    }
+}

@@ -113,57 +113,55 @@ static int distinct_inputs(const input *inputs, int nin) {
                : nin;
 }
 
-static ferry_status prepare_work(work *w, ferry_op op, const op_loop *loop, const input *inputs, int nin,
-                                 const ferry_view *out, ferry_stream *stream) {
-    const ferry_view *views[PLAN_OPERANDS] = {out};
+static ferry_status prepare_work(work *w, const elementwise_call *c, const input *inputs, int nin) {
+    const ferry_view *views[PLAN_OPERANDS] = {c->out};
     bool in_place = false;
     for (int i = 0; i < nin; i++) {
         views[i + 1] = &inputs[i].broadcast;
         in_place |= inputs[i].in_place;
         if (!inputs[i].in_place)
-            add_input(w, &inputs[i].own, out);
+            add_input(w, &inputs[i].own, c->out);
     }
-    add_operand(w, out, in_place ? FERRY_READWRITE : FERRY_WRITE);
-    plan_make(&w->plan, op, loop, views, nin + 1);
-    return launch_prepare(&w->plan, stream, &w->kernel);
+    add_operand(w, c->out, in_place ? FERRY_READWRITE : FERRY_WRITE);
+    plan_make(&w->plan, c->op, c->loop, views, nin + 1);
+    w->plan.exceptions = c->exceptions;
+    return launch_prepare(&w->plan, c->stream, &w->kernel);
 }
 
 /* Everything that can fail before the first byte moves, then the launches. */
-static ferry_status run(ferry_op op, const op_loop *loop, input *inputs, const ferry_view *const *in, int nin,
-                        const ferry_view *out, ferry_stream *stream) {
+static ferry_status run(const elementwise_call *c, input *inputs) {
     work w = {.noperands = 0};
     ferry_status status = FERRY_OK;
-    nin = distinct_inputs(inputs, nin);
+    const int nin = distinct_inputs(inputs, c->nin);
     for (int i = 0; i < nin && status == FERRY_OK; i++)
-        status = prepare_input(&inputs[i], in[i], out, stream);
+        status = prepare_input(&inputs[i], c->in[i], c->out, c->stream);
     if (status == FERRY_OK)
-        status = prepare_work(&w, op, loop, inputs, nin, out, stream);
+        status = prepare_work(&w, c, inputs, nin);
     for (int i = 0; i < nin && status == FERRY_OK; i++) {
         if (inputs[i].temporary.owner != NULL)
-            status = run_work(&inputs[i].copy, stream);
+            status = run_work(&inputs[i].copy, c->stream);
     }
     if (status == FERRY_OK)
-        status = run_work(&w, stream);
+        status = run_work(&w, c->stream);
     for (int i = 0; i < nin; i++)
         ferry_array_release(&inputs[i].temporary);
     return status;
 }
 
-ferry_status elementwise_run(ferry_op op, const op_loop *loop, const ferry_view *const *in, int nin,
-                             const ferry_view *out, ferry_stream *stream) {
+ferry_status elementwise_run(const elementwise_call *c) {
     input inputs[INPUTS_MAX];
-    for (int i = 0; i < nin; i++) {
+    for (int i = 0; i < c->nin; i++) {
         memset(&inputs[i].temporary, 0, sizeof inputs[i].temporary);
         inputs[i].copy.noperands = 0;
-        inputs[i].own = *in[i];
-        ferry_status status = ferry_view_broadcast(in[i], out->ndim, out->shape, &inputs[i].broadcast);
+        inputs[i].own = *c->in[i];
+        ferry_status status = ferry_view_broadcast(c->in[i], c->out->ndim, c->out->shape, &inputs[i].broadcast);
         if (status != FERRY_OK)
             return status;
     }
-    ferry_status status = check_output(out);
-    if (status != FERRY_OK || ferry_view_size(out) == 0)
+    ferry_status status = check_output(c->out);
+    if (status != FERRY_OK || ferry_view_size(c->out) == 0)
         return status;
-    return run(op, loop, inputs, in, nin, out, stream);
+    return run(c, inputs);
 }
 
 static ferry_status check_dtypes(ferry_op op, const op_loop *loop, const ferry_view *out) {
@@ -173,32 +171,32 @@ static ferry_status check_dtypes(ferry_op op, const op_loop *loop, const ferry_v
                        ferry_dtype_name(loop->result), ferry_dtype_name(out->dtype));
 }
 
-static ferry_status apply(ferry_op op, const ferry_view *const *in, int nin, const ferry_view *out,
-                          ferry_stream *stream) {
+ferry_status elementwise_resolve(const elementwise_call *c, op_loop *loop) {
     static const char *const names[INPUTS_MAX] = {"the first input", "the second input"};
     ferry_dtype dtypes[INPUTS_MAX];
-    op_loop loop;
-    ferry_status status = op_check(op, nin);
-    if (status == FERRY_OK && in == NULL)
+    ferry_status status = op_check(c->op, c->nin);
+    if (status == FERRY_OK && c->in == NULL)
         status = ferry_error(FERRY_INVALID_ARGUMENT, "the inputs are missing (NULL)");
     if (status == FERRY_OK)
-        status = elementwise_check_view(out, "the output");
-    for (int i = 0; i < nin && status == FERRY_OK; i++) {
-        status = elementwise_check_view(in[i], names[i]);
+        status = elementwise_check_view(c->out, "the output");
+    for (int i = 0; i < c->nin && status == FERRY_OK; i++) {
+        status = elementwise_check_view(c->in[i], names[i]);
         if (status == FERRY_OK)
-            dtypes[i] = in[i]->dtype;
+            dtypes[i] = c->in[i]->dtype;
     }
     if (status == FERRY_OK)
-        status = op_resolve(op, dtypes, nin, &loop);
-    if (status == FERRY_OK)
-        status = check_dtypes(op, &loop, out);
-    return status == FERRY_OK ? elementwise_run(op, &loop, in, nin, out, stream) : status;
+        status = op_resolve(c->op, dtypes, c->nin, loop);
+    return status == FERRY_OK ? check_dtypes(c->op, loop, c->out) : status;
 }
 
 ferry_status ferry_apply(ferry_op op, const ferry_view *const *in, int nin, const ferry_view *out,
                          ferry_stream *stream) {
     const ferry_site before = ferry_site_enter(__builtin_return_address(0));
-    const ferry_status status = apply(op, in, nin, out, stream);
+    op_loop loop;
+    const elementwise_call call = {.op = op, .loop = &loop, .in = in, .nin = nin, .out = out, .stream = stream};
+    ferry_status status = elementwise_resolve(&call, &loop);
+    if (status == FERRY_OK)
+        status = elementwise_run(&call);
     ferry_site_set(before);
     return status;
 }

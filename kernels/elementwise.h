@@ -4,12 +4,22 @@
 
 #include "ops.h"
 
-/*
- * out[...] = op(in...), or a copy for PLAN_COPY (loop NULL), once the dtypes are settled: shapes, access, overlap,
- * kernels, launch.
- */
-ferry_status elementwise_run(ferry_op op, const op_loop *loop, const ferry_view *const *in, int nin,
-                             const ferry_view *out, ferry_stream *stream);
+/* out[...] = op(in...), or a copy for PLAN_COPY. */
+typedef struct elementwise_call {
+    ferry_op op;
+    const op_loop *loop; /* NULL for a copy */
+    const ferry_view *const *in;
+    int nin;
+    const ferry_view *out;
+    ferry_stream *stream;
+    uint32_t *exceptions; /* as a plan's */
+} elementwise_call;
+
+/* The loop that serves a call, once it is there and its dtypes are possible. call->loop is not looked at. */
+ferry_status elementwise_resolve(const elementwise_call *call, op_loop *loop);
+
+/* Once the dtypes are settled: shapes, access, overlap, kernels, launch. */
+ferry_status elementwise_run(const elementwise_call *call);
 
 /* FERRY_INVALID_ARGUMENT unless the view is there, and its dtype and rank are possible. */
 ferry_status elementwise_check_view(const ferry_view *view, const char *what);

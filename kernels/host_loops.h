@@ -12,8 +12,20 @@
 typedef void (*host_loop)(char *out, int64_t out_stride, const char *a, int64_t a_stride, const char *b,
                           int64_t b_stride, int64_t n);
 
+/* The same, and gives what the elements raised: FERRY_FP_ values. */
+typedef unsigned (*host_checked_loop)(char *out, int64_t out_stride, const char *a, int64_t a_stride, const char *b,
+                                      int64_t b_stride, int64_t n);
+
+/* NULL where the operation raises nothing in that type. */
+host_checked_loop host_checked_loop_find(ferry_op op, ferry_dtype compute);
+
 /* NULL where the operation has no loop of that type. `second` is `first` but for the MIXED loops. */
 host_loop host_loop_find(ferry_op op, ferry_dtype first, ferry_dtype second);
+
+typedef struct host_loops {
+    host_loop plain;
+    host_checked_loop checked;
+} host_loops;
 
 /* One table per type, by operation; bool is a macro, so its name here is another. */
 #define HOST_LOOP_TABLES(X)                                                                                            \
@@ -40,7 +52,7 @@ host_loop host_loop_find(ferry_op op, ferry_dtype first, ferry_dtype second);
 #endif
 #define BOOL_VALUE(bits) ((uint8_t)((bits) != 0))
 
-#define HOST_LOOP_TABLE(name) extern const host_loop host_loops_##name[FERRY_OP_COUNT];
+#define HOST_LOOP_TABLE(name) extern const host_loops host_loops_##name[FERRY_OP_COUNT];
 HOST_LOOP_TABLES(HOST_LOOP_TABLE)
 #undef HOST_LOOP_TABLE
 

@@ -13,6 +13,7 @@
 #define SUFFIX f32
 #define LOAD ferry_float16_to_float32
 #define STORE ferry_float32_to_float16
+#define ROUNDED(value, bits) narrowed_f32(value, ferry_float16_to_float32(bits), FERRY_SMALLEST_F16)
 #include "host_loops_type.h"
 
 #define LOOPS float32

@@ -6,11 +6,15 @@
  *   A_STORED, B_STORED  what holds a's and b's bits in memory
  *   T, W, SUFFIX        of the expressions: the value's type, the type that wraps, what TYPED appends
  *   LOAD, STORE         value of stored bits, and back; left out where they are the same
+ *   ROUNDED             what STORE raises, of the value and its bits; left out with it
  */
 
 #ifndef LOAD
 #define LOAD
 #define STORE
+#endif
+#ifndef ROUNDED
+#define ROUNDED(value, bits) 0
 #endif
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)
@@ -39,7 +43,9 @@
 #define CLASS_MIXED_ANY(...)
 #define CLASS_MIXED_MIXED(...) LOOP(__VA_ARGS__)
 #define LOOP(constant, result, ...) LOOP_##result(constant, __VA_ARGS__)
-#define LOOP_SAME(constant, ...) DEFINE(constant, A_STORED, (T), STORE, __VA_ARGS__)
+#define LOOP_SAME(constant, ...)                                                                                       \
+    VALUE(constant, __VA_ARGS__)                                                                                       \
+    DEFINE(constant, A_STORED, (T), STORE, __VA_ARGS__)
 #define LOOP_BOOL(constant, ...) DEFINE(constant, uint8_t, (uint8_t), , __VA_ARGS__)
 #define LOOP_FLOAT64(constant, ...)
 #define LOOP_REFUSED(constant, ...)
@@ -74,6 +80,31 @@
         }                                                                                                              \
     }
 
+/* The value by itself, then the loop that looks at each for exceptions: plain, as only the simulator runs it. */
+#define VALUE(constant, ...)                                                                                           \
+    __attribute__((unused)) static inline T JOIN(constant, JOIN(LOOPS, value))(T a, T b) {                             \
+        return (void)a, (void)b, (T)(__VA_ARGS__);                                                                     \
+    }
+
+#define DEFINE_CHECKED(constant, ...)                                                                                  \
+    static unsigned JOIN(constant, JOIN(LOOPS, checked))(char *out, int64_t out_stride, const char *pa,                \
+                                                         int64_t a_stride, const char *pb, int64_t b_stride,           \
+                                                         int64_t n) {                                                  \
+        unsigned raised = 0;                                                                                           \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            A_STORED a_bits;                                                                                           \
+            B_STORED b_bits;                                                                                           \
+            memcpy(&a_bits, pa + i * a_stride, sizeof a_bits);                                                         \
+            memcpy(&b_bits, pb + i * b_stride, sizeof b_bits);                                                         \
+            VALUES(LOOPS_OF)                                                                                           \
+            const T r = JOIN(constant, JOIN(LOOPS, value))(a, b);                                                      \
+            const A_STORED bits = STORE(r);                                                                            \
+            raised |= (__VA_ARGS__) | ROUNDED(r, bits);                                                                \
+            memcpy(out + i * out_stride, &bits, sizeof bits);                                                          \
+        }                                                                                                              \
+        return raised;                                                                                                 \
+    }
+
 #define VALUES(of) JOIN(VALUES, of)
 #define VALUES_BOOL VALUES_OF(T, T)
 #define VALUES_INTEGER VALUES_OF(T, T)
@@ -87,11 +118,17 @@
 
 #define FERRY_OP(constant, name, arity)
 #define FERRY_LOOP(constant, classes, ...) JOIN(CLASS, JOIN(LOOPS_OF, classes))(constant, __VA_ARGS__)
+#define FERRY_RAISES(constant, classes, ...) JOIN(CLASS, JOIN(LOOPS_OF, classes))(constant, RAISES, __VA_ARGS__)
+#define LOOP_RAISES(constant, ...) DEFINE_CHECKED(constant, __VA_ARGS__)
 #include "ferry/ops.def"
 #undef DEFINE
+#undef DEFINE_CHECKED
+#undef VALUE
 
-#define DEFINE(constant, ...) [JOIN(FERRY_OP, constant)] = JOIN(constant, LOOPS),
-const host_loop JOIN(host_loops, LOOPS)[FERRY_OP_COUNT] = {
+#define VALUE(constant, ...)
+#define DEFINE(constant, ...) [JOIN(FERRY_OP, constant)].plain = JOIN(constant, LOOPS),
+#define DEFINE_CHECKED(constant, ...) [JOIN(FERRY_OP, constant)].checked = JOIN(constant, JOIN(LOOPS, checked)),
+const host_loops JOIN(host_loops, LOOPS)[FERRY_OP_COUNT] = {
 #include "ferry/ops.def"
 };
 
@@ -116,20 +153,25 @@ const host_loop JOIN(host_loops, LOOPS)[FERRY_OP_COUNT] = {
 #undef CLASS_MIXED_INTEGERS
 #undef CLASS_MIXED_MIXED
 #undef DEFINE
+#undef DEFINE_CHECKED
 #undef FERRY_LOOP
 #undef FERRY_OP
+#undef FERRY_RAISES
 #undef JOIN
 #undef LOAD
 #undef LOOP
 #undef LOOP_BOOL
 #undef LOOP_FLOAT64
+#undef LOOP_RAISES
 #undef LOOP_REFUSED
 #undef LOOP_SAME
 #undef PASTE
 #undef PASTE_
+#undef ROUNDED
 #undef STORE
 #undef STRIDES
 #undef TYPED
+#undef VALUE
 #undef VALUES
 #undef VALUES_BOOL
 #undef VALUES_FLOAT

@@ -57,20 +57,22 @@ static int64_t packs_of(const plan *p, const device_form *form) {
 static ferry_status enqueue_contiguous(const plan *p, const prepared *k, ferry_stream *stream) {
     int64_t n = p->size, packs = packs_of(p, &k->form);
     char *data[PLAN_OPERANDS] = {p->data[0], p->data[1], p->data[p->noperands - 1]};
-    void *args[] = {&data[0], &data[1], &data[2], &n, &packs};
-    const size_t sizes[] = {sizeof data[0], sizeof data[1], sizeof data[2], sizeof n, sizeof packs};
+    uint32_t *exceptions = p->exceptions;
+    void *args[] = {&data[0], &data[1], &data[2], &n, &packs, &exceptions};
+    const size_t sizes[] = {sizeof data[0], sizeof data[1], sizeof data[2], sizeof n, sizeof packs, sizeof exceptions};
     ferry_grid grid = {.blocks = {blocks_for(packs > 0 ? packs : n)}, .threads = {DEVICE_THREADS}};
-    return ferry_kernel_enqueue(k->kernel, grid, args, sizes, 5, stream);
+    return ferry_kernel_enqueue(k->kernel, grid, args, sizes, k->form.checked ? 6 : 5, stream);
 }
 
 static ferry_status enqueue_strided(const plan *p, const prepared *k, ferry_stream *stream) {
     _Alignas(8) char geometry[DEVICE_GEOMETRY_BYTES];
     size_t bytes = device_geometry_make(&k->form, p, geometry);
     char *data[PLAN_OPERANDS] = {p->data[0], p->data[1], p->data[p->noperands - 1]};
-    void *args[] = {&data[0], &data[1], &data[2], geometry};
-    const size_t sizes[] = {sizeof data[0], sizeof data[1], sizeof data[2], bytes};
+    uint32_t *exceptions = p->exceptions;
+    void *args[] = {&data[0], &data[1], &data[2], geometry, &exceptions};
+    const size_t sizes[] = {sizeof data[0], sizeof data[1], sizeof data[2], bytes, sizeof exceptions};
     ferry_grid grid = {.blocks = {blocks_for(p->size)}, .threads = {DEVICE_THREADS}};
-    return ferry_kernel_enqueue(k->kernel, grid, args, sizes, 4, stream);
+    return ferry_kernel_enqueue(k->kernel, grid, args, sizes, k->form.checked ? 5 : 4, stream);
 }
 
 static ferry_status enqueue_host(const plan *p, const prepared *k, ferry_stream *stream) {

@@ -20,6 +20,17 @@ static const op_line lines[FERRY_OP_COUNT][CLASS_COUNT] = {
 #undef FERRY_LOOP
 };
 
+/* NULL where ops.def has no line: nothing is raised. */
+static const char *const raises[FERRY_OP_COUNT][CLASS_COUNT] = {
+#define FERRY_OP(constant, name, arity)
+#define FERRY_LOOP(constant, classes, result, ...)
+#define FERRY_RAISES(constant, classes, ...) [FERRY_OP_##constant][CLASS_##classes] = #__VA_ARGS__,
+#include "ferry/ops.def"
+#undef FERRY_OP
+#undef FERRY_LOOP
+#undef FERRY_RAISES
+};
+
 static const struct {
     const char *name;
     int arity;
@@ -108,9 +119,10 @@ ferry_status op_resolve(ferry_op op, const ferry_dtype *in, int nin, op_loop *ou
     const op_line *mixed = &lines[op][CLASS_MIXED];
     if (mixed->result != RESULT_NONE && is_mixed(in, nin)) {
         bool unsigned_first = in[0] == FERRY_UINT64;
-        *out = (op_loop){{unsigned_first ? FERRY_UINT64 : FERRY_INT64, unsigned_first ? FERRY_INT64 : FERRY_UINT64},
-                         FERRY_BOOL,
-                         mixed->expression};
+        *out = (op_loop){
+            .compute = {unsigned_first ? FERRY_UINT64 : FERRY_INT64, unsigned_first ? FERRY_INT64 : FERRY_UINT64},
+            .result = FERRY_BOOL,
+            .expression = mixed->expression};
         return FERRY_OK;
     }
     ferry_dtype compute = first_loop(op, in, nin);
@@ -119,7 +131,10 @@ ferry_status op_resolve(ferry_op op, const ferry_dtype *in, int nin, op_loop *ou
     if (line_of(op, compute)->result == RESULT_FLOAT64)
         compute = FERRY_FLOAT64;
     const op_line *line = line_of(op, compute);
-    *out = (op_loop){{compute, compute}, line->result == RESULT_BOOL ? FERRY_BOOL : compute, line->expression};
+    *out = (op_loop){.compute = {compute, compute},
+                     .result = line->result == RESULT_BOOL ? FERRY_BOOL : compute,
+                     .expression = line->expression,
+                     .raises = raises[op][class_of(compute)]};
     return FERRY_OK;
 }
 

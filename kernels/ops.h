@@ -10,6 +10,7 @@ typedef struct op_loop {
     ferry_dtype compute[2];
     ferry_dtype result;
     const char *expression; /* of a and b, C and CUDA C++ */
+    const char *raises;     /* of a, b and r, likewise; NULL: it raises nothing */
 } op_loop;
 
 /* `op` and `nin` valid and matching. FERRY_DTYPE names the operation and the types. */

@@ -1,8 +1,8 @@
 /*
  * The functions that the expressions of ferry/ops.def call, one per type: TYPED(f) there is f_i8 ... f_u64, f_f32,
  * f_f64 here. Compiled into the host loops and, as text, into every generated CUDA kernel: C and CUDA C++ at once, no
- * headers on the device. NumPy's answers, and one answer on both where NumPy has none. No undefined behaviour: integers
- * wrap in the unsigned type W.
+ * headers on the device, where the FERRY_FP_ values are defined beforehand. NumPy's answers, and one answer on both
+ * where NumPy has none. No undefined behaviour: integers wrap in the unsigned type W.
  */
 #ifndef FERRY_KERNELS_OPS_MATH_H
 #define FERRY_KERNELS_OPS_MATH_H
@@ -12,6 +12,8 @@
 #else
 #include <math.h>
 #include <stdint.h>
+
+#include "ferry/apply.h"
 #define FERRY_MATH static inline __attribute__((unused))
 #endif
 
@@ -48,6 +50,11 @@
             return b == 0 ? (T)0 : (T)(0 - (W)a);                                                                      \
         return (T)(a / b - ((a % b != 0) & ((a < 0) != (b < 0))));                                                     \
     }                                                                                                                  \
+    FERRY_MATH unsigned floor_divide_raises_##s(T a, T b) {                                                            \
+        if (b == 0)                                                                                                    \
+            return FERRY_FP_DIVIDE;                                                                                    \
+        return b == -1 && a < 0 && (T)(0 - (W)a) < 0 ? FERRY_FP_OVERFLOW : 0;                                          \
+    }                                                                                                                  \
     FERRY_MATH T fmod_##s(T a, T b) {                                                                                  \
         return b == 0 || b == -1 ? (T)0 : (T)(a % b);                                                                  \
     }                                                                                                                  \
@@ -77,6 +84,9 @@
     }                                                                                                                  \
     FERRY_MATH T floor_divide_##s(T a, T b) {                                                                          \
         return b == 0 ? (T)0 : (T)(a / b);                                                                             \
+    }                                                                                                                  \
+    FERRY_MATH unsigned floor_divide_raises_##s(T a, T b) {                                                            \
+        return (void)a, b == 0 ? FERRY_FP_DIVIDE : 0;                                                                  \
     }                                                                                                                  \
     FERRY_MATH T fmod_##s(T a, T b) {                                                                                  \
         return b == 0 ? (T)0 : (T)(a % b);                                                                             \
@@ -199,6 +209,42 @@ FERRY_MATH int compare_u64i64(uint64_t a, int64_t b) {
 
 FERRY_FLOAT_MATH(float, f32, f)
 FERRY_FLOAT_MATH(double, f64, )
+
+/*
+ * Floating-point exceptions, by value. product_rounds and quotient_rounds say whether r, below the smallest normal
+ * number, is not the exact a * b or a / b: at 2^64 times the size every bit that was lost shows, and nothing overflows,
+ * since the factor of a tiny product is small. narrowed is of a value that was rounded to the element of a type whose
+ * smallest normal number is `smallest`.
+ */
+#define FERRY_FLOAT_EXCEPTIONS(T, s, f, smallest_normal)                                                               \
+    FERRY_MATH int product_rounds_##s(T a, T b, T r) {                                                                 \
+        const T scale = (T)18446744073709551616.0;                                                                     \
+        return a != 0 && b != 0 && (r == 0 || a * scale * b != r * scale);                                             \
+    }                                                                                                                  \
+    FERRY_MATH int quotient_rounds_##s(T a, T b, T r) {                                                                \
+        const T scale = (T)18446744073709551616.0;                                                                     \
+        return a != 0 && fma##f(r * scale, b, -(a * scale)) != 0;                                                      \
+    }                                                                                                                  \
+    FERRY_MATH unsigned raised_##s(T a, T b, T r, int pole, int rounds) {                                              \
+        if (r != r)                                                                                                    \
+            return a == a && b == b ? FERRY_FP_INVALID : 0;                                                            \
+        if (!isfinite_##s(a) || !isfinite_##s(b))                                                                      \
+            return 0;                                                                                                  \
+        if (isinf_##s(r))                                                                                              \
+            return pole ? FERRY_FP_DIVIDE : FERRY_FP_OVERFLOW;                                                         \
+        return fabs##f(r) < smallest_normal && rounds ? FERRY_FP_UNDERFLOW : 0;                                        \
+    }                                                                                                                  \
+    FERRY_MATH unsigned narrowed_##s(T value, T element, T smallest) {                                                 \
+        if (!isfinite_##s(value) || element == value)                                                                  \
+            return 0;                                                                                                  \
+        return isinf_##s(element) ? FERRY_FP_OVERFLOW : fabs##f(element) < smallest ? FERRY_FP_UNDERFLOW : 0;          \
+    }
+
+#define FERRY_SMALLEST_F16 6.103515625e-05f
+#define FERRY_SMALLEST_F32 1.1754943508222875e-38f
+#define FERRY_SMALLEST_F64 2.2250738585072014e-308
+FERRY_FLOAT_EXCEPTIONS(float, f32, f, FERRY_SMALLEST_F32)
+FERRY_FLOAT_EXCEPTIONS(double, f64, , FERRY_SMALLEST_F64)
 FERRY_CALL_1(float, f32, cbrt, cbrtf)
 
 #ifdef __CUDACC__

@@ -83,6 +83,7 @@ static void give_axis(plan *p) {
 
 void plan_make(plan *p, ferry_op op, const op_loop *loop, const ferry_view *const *views, int noperands) {
     p->op = op;
+    p->exceptions = NULL;
     p->noperands = noperands;
     for (int k = 0; k < noperands; k++) {
         p->dtype[k] = views[k]->dtype;

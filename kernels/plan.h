@@ -6,12 +6,13 @@
 
 #define PLAN_COPY FERRY_OP_COUNT /* as the operation: out = a, cast */
 #define PLAN_OPERANDS 3
+#define PLAN_EXCEPTIONS 4 /* FERRY_FP_ values */
 
 /*
  * out[...] = op(a[...], b[...]). Operand 0 is out, 1 is a, 2 is b; with two operands b is a, or is not looked at. Axes
  * of one element are gone, axes that every operand walks as one are merged, out's strides are positive and fall from
- * the first axis to the last. A plain value, without pointers to anything but the data: it is what the simulator's
- * kernel gets.
+ * the first axis to the last. A plain value, without pointers to anything but managed memory: it is what the
+ * simulator's kernel gets.
  */
 typedef struct plan {
     ferry_op op;
@@ -20,8 +21,9 @@ typedef struct plan {
     int noperands;
     ferry_dtype dtype[PLAN_OPERANDS];
     char *data[PLAN_OPERANDS];
-    int64_t size; /* elements, at least 1 */
-    int ndim;     /* at least 1 */
+    uint32_t *exceptions; /* PLAN_EXCEPTIONS words, word i set to 1 by who raises 1 << i; NULL: not asked for */
+    int64_t size;         /* elements, at least 1 */
+    int ndim;             /* at least 1 */
     int64_t extent[FERRY_MAX_DIMS];
     int64_t stride[PLAN_OPERANDS][FERRY_MAX_DIMS]; /* bytes */
 } plan;
@@ -30,7 +32,8 @@ typedef struct plan {
 typedef enum plan_layout { PLAN_STRIDED, PLAN_CONTIGUOUS, PLAN_SCALAR } plan_layout;
 
 /*
- * `views` are noperands views of one shape, not empty, out first. `loop` is NULL for a copy.
+ * `views` are noperands views of one shape, not empty, out first. `loop` is NULL for a copy. Exceptions are not asked
+ * for.
  */
 void plan_make(plan *p, ferry_op op, const op_loop *loop, const ferry_view *const *views, int noperands);
 

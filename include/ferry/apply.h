@@ -42,6 +42,21 @@ FERRY_API ferry_status ferry_op_dtypes(ferry_op op, const ferry_dtype *in, int n
 FERRY_API ferry_status ferry_apply(ferry_op op, const ferry_view *const *in, int nin, const ferry_view *out,
                                    ferry_stream *stream);
 
+/* Floating-point exceptions: NumPy's NPY_FPE_ values. */
+#define FERRY_FP_DIVIDE 1u
+#define FERRY_FP_OVERFLOW 2u
+#define FERRY_FP_UNDERFLOW 4u
+#define FERRY_FP_INVALID 8u
+
+/*
+ * ferry_apply, which then waits for the stream, its earlier work included, and gives what NumPy's loop would have
+ * raised for these elements and for the cast to the output's type: FERRY_FP_… values, or 0. They follow from operands
+ * and results (docs/kernels.md), never from the processor's flags. *exceptions is written on success only. Thread-safe.
+ * Errors are those of ferry_apply, FERRY_BACKEND for a kernel that failed too.
+ */
+FERRY_API ferry_status ferry_apply_checked(ferry_op op, const ferry_view *const *in, int nin, const ferry_view *out,
+                                           ferry_stream *stream, unsigned *exceptions);
+
 /*
  * ferry_assign_host in stream order: on the device when both lie in ferry memory and src is there, else on the host,
  * now.

@@ -54,8 +54,14 @@ static void bad_calls_are_refused(void) {
     CHECK_STATUS(apply2(FERRY_OP_LEFT_SHIFT, &x.view, &x.view, &y.view), FERRY_DTYPE);
     CHECK_STATUS(apply2(FERRY_OP_SUBTRACT, &truth.view, &truth.view, &y.view), FERRY_DTYPE);
     CHECK_STATUS(apply2(FERRY_OP_ADD, &z.view, &z.view, &z.view), FERRY_DTYPE);
+    unsigned exceptions = 77;
+    CHECK_STATUS(ferry_apply_checked(FERRY_OP_ADD, in, 2, &y.view, NULL, NULL), FERRY_INVALID_ARGUMENT);
+    CHECK_STATUS(ferry_apply_checked(FERRY_OP_ADD, in, 1, &y.view, NULL, &exceptions), FERRY_INVALID_ARGUMENT);
+    CHECK_STATUS(ferry_apply_checked(FERRY_OP_ADD, in, 2, &i.view, NULL, &exceptions), FERRY_CAST);
     bad.readonly = true;
     CHECK_STATUS(apply2(FERRY_OP_ADD, &x.view, &x.view, &bad), FERRY_INVALID_ARGUMENT);
+    CHECK_STATUS(ferry_apply_checked(FERRY_OP_ADD, in, 2, &bad, NULL, &exceptions), FERRY_INVALID_ARGUMENT);
+    CHECK_UINT(exceptions, 77);
     bad = y.view;
     bad.strides[0] = 0;
     CHECK_STATUS(apply2(FERRY_OP_ADD, &x.view, &x.view, &bad), FERRY_INVALID_ARGUMENT);
@@ -81,6 +87,27 @@ static void nothing_to_do_is_success(void) {
     CHECK_UINT(after.launches, before.launches);
     ferry_array_release(&empty);
     ferry_array_release(&one);
+}
+
+/* On a stream of the caller's, in place, and where nothing is to be done or nothing can be raised. */
+static void exceptions_come_back(void) {
+    ferry_array x = vector_of(FERRY_FLOAT64, 100000), none = vector_of(FERRY_FLOAT64, 0);
+    const ferry_view *in[] = {&x.view, &x.view}, *nothing[] = {&none.view};
+    ferry_stream *stream;
+    unsigned exceptions = 77;
+    REQUIRE_OK(ferry_stream_create(0, &stream));
+    CHECK_OK(ferry_apply_checked(FERRY_OP_NEGATIVE, in, 1, &x.view, stream, &exceptions));
+    CHECK_UINT(exceptions, 0);
+    CHECK_OK(ferry_apply_checked(FERRY_OP_DIVIDE, in, 2, &x.view, stream, &exceptions));
+    CHECK_UINT(exceptions, FERRY_FP_INVALID);
+    CHECK_OK(ferry_apply_checked(FERRY_OP_LOG, in, 1, &x.view, stream, &exceptions));
+    CHECK_UINT(exceptions, 0);
+    exceptions = 77;
+    CHECK_OK(ferry_apply_checked(FERRY_OP_LOG, nothing, 1, &none.view, NULL, &exceptions));
+    CHECK_UINT(exceptions, 0);
+    ferry_stream_destroy(stream);
+    ferry_array_release(&x);
+    ferry_array_release(&none);
 }
 
 static uint64_t bytes_to_device(void) {
@@ -255,6 +282,7 @@ int main(void) {
     RUN(operations_have_names);
     RUN(bad_calls_are_refused);
     RUN(nothing_to_do_is_success);
+    RUN(exceptions_come_back);
     RUN(an_operand_crosses_once);
     RUN(random_calls_agree_with_the_oracle);
     return test_finish();

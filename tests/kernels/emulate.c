@@ -14,7 +14,7 @@
 
 #define CASES 900
 #define FORMS 700 /* compiled; more cases share them or are left out */
-#define SHARED_TEXT "#ifndef FERRY_KERNELS_OPS_MATH_H"
+#define SHARED_TEXT "#define FERRY_FP_DIVIDE"
 
 /* One call: its plan on the simulator's kernel and on the emulated one, over memories with the same bytes. */
 typedef struct call {
@@ -22,12 +22,14 @@ typedef struct call {
     ferry_view host_out, device_out;
     device_form form;
     int kernel;
+    uint32_t exceptions[2][PLAN_EXCEPTIONS]; /* of the host, of the device */
 } call;
 
 static _Alignas(64) char memory[2][CASES][PLAN_OPERANDS][CASE_BYTES];
 static call calls[CASES];
 static device_form forms[FORMS];
 static int ncalls, nforms;
+static uint32_t raising; /* calls that raised something */
 
 /* The form's number among those to be compiled, -1 when they are too many. */
 static int number_of(const device_form *form) {
@@ -75,6 +77,10 @@ static void make_plans(call *c, ferry_op op, const op_loop *loop, const ferry_vi
     }
     plan_make(&c->host, op, loop, host, noperands);
     plan_make(&c->device, op, loop, device, noperands);
+    if (op != PLAN_COPY && n % 2 == 0) {
+        c->host.exceptions = c->exceptions[0];
+        c->device.exceptions = c->exceptions[1];
+    }
     c->host_out = views[0];
     c->device_out = twins[0];
     device_form_make(&c->form, &c->device);
@@ -110,9 +116,10 @@ static void write_caller(FILE *file, const device_form *form, int i) {
             "**)args[2], ",
             i, i);
     if (form->contiguous)
-        fprintf(file, "*(int64_t *)args[3], *(int64_t *)args[4]);\n}\n");
+        fprintf(file, "*(int64_t *)args[3], *(int64_t *)args[4]");
     else
-        fprintf(file, "*(%s_geometry<%d> *)args[3]);\n}\n", form->wide ? "wide" : "narrow", form->rank);
+        fprintf(file, "*(%s_geometry<%d> *)args[3]", form->wide ? "wide" : "narrow", form->rank);
+    fprintf(file, "%s);\n}\n", form->checked ? ", *(uint32_t **)args[5]" : "");
     if (form->contiguous)
         fprintf(file, "extern \"C\" { unsigned long size%d = 8; }\n", i);
     else
@@ -176,7 +183,7 @@ static void run_emulated(void *library, call *c) {
     int64_t n = p->size, packs = n / device_form_pack(&c->form);
     for (int k = 0; k < p->noperands; k++)
         packs = (uintptr_t)data[k] % 16 == 0 || c->form.scalar[k] ? packs : 0;
-    void *args[] = {&data[0], &data[1], &data[2], &n, &packs};
+    void *args[] = {&data[0], &data[1], &data[2], &n, &packs, &p->exceptions};
     if (!c->form.contiguous) {
         size_t bytes = device_geometry_make(&c->form, p, geometry);
         CHECK_UINT(bytes, *(unsigned long *)symbol(library, "size", c->kernel));
@@ -208,6 +215,8 @@ static void check_call(void *library, int n) {
                ferry_dtype_name(c->form.dtype[2]), ferry_dtype_name(p->dtype[0]),
                c->form.contiguous ? "contiguous" : "strided", c->form.rank, compared.wrong, p->size);
     CHECK_MEMORY(memory[1][n], memory[0][n], sizeof memory[0][n]);
+    CHECK_MEMORY(c->exceptions[1], c->exceptions[0], sizeof c->exceptions[0]);
+    raising += c->exceptions[0][0] | c->exceptions[0][1] | c->exceptions[0][2] | c->exceptions[0][3];
 }
 
 static void *compile_and_open(const char *compiler, const char *shim) {
@@ -241,6 +250,7 @@ int main(int argc, char **argv) {
     set_up(library);
     for (int n = 0; n < ncalls; n++)
         check_call(library, n);
-    fprintf(stderr, "%d calls, %d kernels\n", ncalls, nforms);
+    CHECK(raising > 0);
+    fprintf(stderr, "%d calls, %" PRIu32 " of them raised exceptions, %d kernels\n", ncalls, raising, nforms);
     return test_finish();
 }

@@ -38,3 +38,10 @@ static inline uint16_t half_of_float(float value) {
 static inline uint16_t half_of_double(double value) {
     return emulated_half_of_double(value);
 }
+// Thread by thread, no thread speaks for its block.
+static inline void report(unsigned raised, uint32_t *exceptions) {
+    for (int i = 0; i < 4; i++) {
+        if (raised >> i & 1)
+            exceptions[i] = 1;
+    }
+}

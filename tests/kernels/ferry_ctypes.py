@@ -92,11 +92,20 @@ class Ferry:
         return copy
 
     def apply(self, name, inputs, out):
-        views = [self.view(x) for x in inputs]
-        pointers = (ctypes.POINTER(View) * len(views))(*[ctypes.pointer(v) for v in views])
-        target = self.view(out)
-        self.check(self.lib.ferry_apply(self.op(name), pointers, len(views), ctypes.byref(target), None))
+        views, target = [self.view(x) for x in inputs], self.view(out)
+        self.check(self.lib.ferry_apply(self.op(name), pointers(views), len(views), ctypes.byref(target), None))
         return self.host(out)
+
+    def apply_checked(self, name, inputs, out):
+        """FERRY_FP_ values."""
+        return self.apply_views_checked(self.op(name), [self.view(x) for x in inputs], self.view(out))
+
+    def apply_views_checked(self, op, views, target):
+        raised = ctypes.c_uint(1 << 31)
+        self.check(
+            self.lib.ferry_apply_checked(op, pointers(views), len(views), ctypes.byref(target), None, ctypes.byref(raised))
+        )
+        return raised.value
 
     def assign(self, destination, source):
         to, from_ = self.view(destination), self.view(source)
@@ -136,6 +145,10 @@ BINARY = (
     "bitwise_xor left_shift right_shift"
 ).split()
 COMPARISONS = "equal not_equal less less_equal greater greater_equal".split()
+
+
+def pointers(views):
+    return (ctypes.POINTER(View) * len(views))(*[ctypes.pointer(v) for v in views])
 
 
 def pairs(values):

@@ -52,7 +52,16 @@ static device_form strided_form(ferry_op op, ferry_dtype out, ferry_dtype a, fer
     return form;
 }
 
-/* Each operation in each compute type, contiguous and strided. */
+/* Of operations that raise something. */
+static void add_checked(program *p, device_form form) {
+    op_loop loop;
+    if (op_resolve(form.op, &form.dtype[1], ferry_op_arity(form.op), &loop) == FERRY_OK && loop.raises != NULL) {
+        form.checked = true;
+        program_add(p, &form);
+    }
+}
+
+/* Each operation in each compute type, contiguous and strided, then with its exceptions. */
 static void every_loop_compiles(void) {
     program p = {.kernels = 0};
     for (unsigned op = 0; op < FERRY_OP_COUNT; op++) {
@@ -65,6 +74,7 @@ static void every_loop_compiles(void) {
             program_add(&p, &contiguous);
             device_form strided = strided_form((ferry_op)op, result, first[i], second[i], 2);
             program_add(&p, &strided);
+            add_checked(&p, contiguous);
         }
     }
     program_compile(&p);
@@ -89,6 +99,23 @@ static void every_layout_compiles(void) {
             form.dtype[2] = form.b_is_a ? form.dtype[1] : form.dtype[2];
             form.aligned = bits & 2;
             form.wide = bits & 4;
+            program_add(&p, &form);
+        }
+    }
+    program_compile(&p);
+}
+
+/* Outputs of every type, which the results are rounded to. */
+static void every_rounding_compiles(void) {
+    static const ferry_dtype inputs[] = {FERRY_INT64, FERRY_FLOAT16, FERRY_FLOAT32, FERRY_FLOAT64};
+    program p = {.kernels = 0};
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        for (unsigned out = FERRY_FLOAT16; out < FERRY_DTYPE_COUNT; out++) {
+            device_form form = contiguous_form(FERRY_OP_NEGATIVE, (ferry_dtype)out, inputs[i], inputs[i]);
+            form.checked = true;
+            program_add(&p, &form);
+            form = strided_form(FERRY_OP_NEGATIVE, (ferry_dtype)out, inputs[i], inputs[i], 1);
+            form.checked = true;
             program_add(&p, &form);
         }
     }
@@ -139,6 +166,7 @@ int main(int argc, char **argv) {
     RUN(errors_carry_the_log);
     RUN(unknown_architectures_get_portable_code);
     RUN(every_layout_compiles);
+    RUN(every_rounding_compiles);
     RUN(every_cast_compiles);
     RUN(every_loop_compiles);
     fprintf(stderr, "%d kernels\n", kernels);
