@@ -204,6 +204,16 @@ ferry_status ferry_link_get(int device, ferry_link_costs *out) {
     return status;
 }
 
+ferry_status ferry_link_identity(int device, char *text, size_t bytes) {
+    ferry_status status = core_start();
+    status = status == FERRY_OK ? check_device(device) : status;
+    if (status != FERRY_OK) {
+        return status;
+    }
+    return is_kept_on_disk() ? core.backend->link_identity(device, text, bytes)
+                             : ferry_error(FERRY_UNSUPPORTED, "times of this backend are not measured");
+}
+
 ferry_status ferry_calibrate(int device, ferry_link_costs *out) {
     ferry_status status = core_start_device();
     status = status == FERRY_OK ? check_device(device) : status;

@@ -1,4 +1,4 @@
-/* Compiled code on disk, in kernels/ of the cache folder (ferry/cache.h). */
+/* Compiled code on disk, and other bytes that are dear to make, in kernels/ of the cache folder (ferry/cache.h). */
 #ifndef FERRY_KERNELS_CODE_CACHE_H
 #define FERRY_KERNELS_CODE_CACHE_H
 

@@ -10,6 +10,7 @@
 #include "ferry/memory.h"
 #include "ferry/movement.h"
 #include "ferry/npy.h"
+#include "ferry/pays.h"
 #include "ferry/site.h"
 #include "ferry/stats.h"
 #include "ferry/status.h"

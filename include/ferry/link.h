@@ -43,6 +43,13 @@ typedef struct ferry_link_costs {
  */
 FERRY_API ferry_status ferry_link_get(int device, ferry_link_costs *out);
 
+/*
+ * Writes a line that names what such times depend on: device, driver and machine, at most `bytes` with the terminating
+ * zero. FERRY_UNSUPPORTED where nothing is measured, as on the simulator; FERRY_INVALID_ARGUMENT for a device that does
+ * not exist, or when the bytes are too few.
+ */
+FERRY_API ferry_status ferry_link_identity(int device, char *text, size_t bytes);
+
 /* Measures them anew, uses and caches them. The device should be idle. `out` may be NULL. FERRY_UNSUPPORTED where hints
  * cannot be given; FERRY_IO when they could not be cached, which leaves them in use. */
 FERRY_API ferry_status ferry_calibrate(int device, ferry_link_costs *out);
