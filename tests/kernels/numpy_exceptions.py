@@ -111,8 +111,10 @@ def check_arrays(ferry, name, inputs, result, each):
 
 
 def check_operations(ferry):
+    """Of integers one with a sign and one without where every kernel has to be compiled first."""
+    dtypes = REALS if ferry.backend == "sim" else ["uint8", "int32"] + FLOATS
     for name in UNARY + BINARY:
-        for dtype in REALS:
+        for dtype in dtypes:
             resolved = ferry.resolve(name, [dtype] * (1 if name in UNARY else 2))
             if resolved is None:
                 continue
