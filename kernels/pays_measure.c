@@ -4,10 +4,16 @@
 #include <string.h>
 #include <time.h>
 
-/* Elements: caches hold them, which flatters the host, so that it is the device that has to prove itself. */
-#define FEW 2048
-#define MANY 16384
-#define HOST_RUNS 4
+/*
+ * Elements: a few that a processor's own caches hold, and as many as it goes over in some milliseconds, which it does
+ * not hold where each takes little: it is arrays of a MiB and more that lie in managed memory, and a comparison takes
+ * several times longer from memory than from a cache.
+ */
+#define FEW ((int64_t)4096)
+#define LEAST_MANY ((int64_t)1 << 16)
+#define MOST_MANY ((int64_t)1 << 22)
+#define MANY_NS 4e6
+#define HOST_RUNS 3
 #define LAUNCH_ELEMENTS 64
 #define LAUNCH_RUNS 32
 #define OPERANDS 3
@@ -22,11 +28,15 @@ static double now_ns(void) {
 static void fill(const ferry_view *view) {
     const bool is_float = ferry_dtype_kind(view->dtype) == 'f';
     const ferry_cast_function cast = ferry_dtype_cast(FERRY_FLOAT64, view->dtype);
-    const int64_t stride = view->strides[0];
-    for (int64_t i = 0; i < view->shape[0]; i++) {
+    const size_t item = ferry_dtype_size(view->dtype), n = (size_t)view->shape[0],
+                 few = n < (size_t)FEW ? n : (size_t)FEW;
+    char *data = view->data;
+    for (size_t i = 0; i < few; i++) {
         const double value = is_float ? 0.25 + (double)(i % 13) / 26 : (double)(1 + i % 13);
-        cast((char *)view->data + i * stride, 0, (const char *)&value, 0, 1);
+        cast(data + i * item, 0, (const char *)&value, 0, 1);
     }
+    for (size_t done = few; done < n; done *= 2)
+        memcpy(data + done * item, data, (done < n - done ? done : n - done) * item);
 }
 
 /* Inputs with values in them, then the output, touched; on failure what there is of them is the caller's to release. */
@@ -58,16 +68,29 @@ static double time_loop(ferry_pays_loop loop, char *const *operands, int64_t n, 
     return shortest;
 }
 
-ferry_status pays_measure_host(const op_loop *types, int nin, ferry_pays_loop loop, void *context, pays_line *out) {
+static ferry_status time_host(const op_loop *types, int nin, ferry_pays_loop loop, void *context, int64_t n,
+                              double *ns) {
     ferry_array arrays[OPERANDS];
     memset(arrays, 0, sizeof arrays);
-    const ferry_status status = make_operands(types->compute[0], types->result, nin, MANY, arrays);
+    const ferry_status status = make_operands(types->compute[0], types->result, nin, n, arrays);
     if (status == FERRY_OK) {
         char *operands[OPERANDS] = {arrays[0].view.data, arrays[1].view.data, arrays[2].view.data};
-        const double few_ns = time_loop(loop, operands, FEW, context);
-        *out = pays_line_through(FEW, few_ns, MANY, time_loop(loop, operands, MANY, context));
+        *ns = time_loop(loop, operands, n, context);
     }
     release_operands(arrays);
+    return status;
+}
+
+ferry_status pays_measure_host(const op_loop *types, int nin, ferry_pays_loop loop, void *context, pays_line *out) {
+    double few_ns, many_ns;
+    ferry_status status = time_host(types, nin, loop, context, FEW, &few_ns);
+    if (status != FERRY_OK)
+        return status;
+    const double fit = MANY_NS * (double)FEW / fmax(few_ns, 1);
+    const int64_t many = fit < (double)LEAST_MANY ? LEAST_MANY : fit > (double)MOST_MANY ? MOST_MANY : (int64_t)fit;
+    status = time_host(types, nin, loop, context, many, &many_ns);
+    if (status == FERRY_OK)
+        *out = pays_line_through((size_t)FEW, few_ns, (size_t)many, many_ns);
     return status;
 }
 

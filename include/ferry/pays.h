@@ -19,7 +19,7 @@ typedef void (*ferry_pays_loop)(char *const *operands, int64_t n, void *context)
  * when all operands lie on the host; SIZE_MAX where it never does, as on the simulator, whose device is none. Inputs
  * have `dtype`, one that the operation computes in; the output has the result's type.
  *
- * Nothing is guessed: the first call for an operation and type times `loop` on this thread, for a millisecond or two,
+ * Nothing is guessed: the first call for an operation and type times `loop` on this thread, for some milliseconds,
  * and the first for a device times a launch, which it may have to compile; what crossing costs is the link's
  * (ferry/link.h). Times are kept in the cache folder, so `loop` is not called on a machine that knows them, and the
  * answer is kept in the process: from then on a call takes nanoseconds. Launches and bytes that measuring takes show in
