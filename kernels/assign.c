@@ -1,6 +1,5 @@
 #include "elementwise.h"
 #include "ferry/site.h"
-#include "plan.h"
 
 /* The device copies what lies on a device; elements of dst that overlap one another need the host's order. */
 static bool belongs_on_device(const ferry_view *dst, const ferry_view *src) {
@@ -32,8 +31,7 @@ static ferry_status assign(const ferry_view *dst, const ferry_view *src, ferry_s
     status = drop_extra_axes(src, dst->ndim, &stripped);
     if (status != FERRY_OK)
         return status;
-    const ferry_view *input = &stripped;
-    return elementwise_run(&(elementwise_call){.op = PLAN_COPY, .in = &input, .nin = 1, .out = dst, .stream = stream});
+    return elementwise_copy(dst, &stripped, stream);
 }
 
 ferry_status ferry_assign(const ferry_view *dst, const ferry_view *src, ferry_stream *stream) {

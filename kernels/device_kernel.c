@@ -30,18 +30,26 @@ typedef struct order {
     int architecture;
 } order;
 
+ferry_status device_kernel_build(const text_buffer *source, const char *name, int architecture, ferry_kernel **out) {
+    code_image image = {NULL, 0};
+    const nvrtc_request request = {.source = source->data, .name = name, .architecture = architecture};
+    ferry_status status = compile_source(&request, &image, NULL);
+    if (status == FERRY_OK)
+        status = ferry_kernel_load(image.data, image.bytes, name, NULL, out);
+    free(image.data);
+    return status;
+}
+
+uint64_t device_key(device_key_kind kind, uint64_t form, int architecture) {
+    return (uint64_t)kind << 60 | form << 12 | (uint64_t)architecture;
+}
+
 static ferry_status make_kernel(const void *context, ferry_kernel **out) {
     const order *o = context;
     text_buffer source = {0};
-    code_image image = {NULL, 0};
     ferry_status status = device_source_make(o->form, &source);
-    if (status == FERRY_OK) {
-        nvrtc_request request = {.source = source.data, .name = DEVICE_KERNEL_NAME, .architecture = o->architecture};
-        status = compile_source(&request, &image, NULL);
-    }
     if (status == FERRY_OK)
-        status = ferry_kernel_load(image.data, image.bytes, DEVICE_KERNEL_NAME, NULL, out);
-    free(image.data);
+        status = device_kernel_build(&source, DEVICE_KERNEL_NAME, o->architecture, out);
     free(source.data);
     return status;
 }
@@ -51,5 +59,6 @@ ferry_status device_kernel_get(const device_form *form, int device, ferry_kernel
     ferry_status status = device_architecture(device, &o.architecture);
     if (status != FERRY_OK)
         return status;
-    return kernel_table_get(device_form_key(form) << 12 | (uint64_t)o.architecture, make_kernel, &o, out);
+    return kernel_table_get(device_key(DEVICE_KEY_ELEMENTWISE, device_form_key(form), o.architecture), make_kernel, &o,
+                            out);
 }

@@ -151,6 +151,12 @@ template <class S, int V> FERRY_MATH void store_pack(char *data, int64_t i, cons
         ((chunk *)data)[i * pack<S, V>::chunks + c] = p.part[c];
 }
 
+/* The operation alone, for kernels that nobody asks what it raised. */
+template <class Op> FERRY_MATH typename Op::Out combine(typename Op::A a, typename Op::B b) {
+    unsigned ignored = 0;
+    return Op::apply(a, b, ignored);
+}
+
 FERRY_MATH int64_t first_index() {
     return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
 }
@@ -261,6 +267,21 @@ template <class S, bool aligned> FERRY_MATH void store(char *at, S element) {
     }
 }
 
+/* The places of element i in the three operands. */
+template <int rank, class Geometry> FERRY_MATH void place(const Geometry &g, int64_t i, int64_t (&offset)[3]) {
+    typename Geometry::index rest = (typename Geometry::index)i;
+    offset[0] = offset[1] = offset[2] = 0;
+#pragma unroll
+    for (int axis = rank - 1; axis >= 0; axis--) {
+        int64_t coordinate = rest;
+        if (axis > 0)
+            g.split(rest, axis, coordinate);
+#pragma unroll
+        for (int k = 0; k < 3; k++)
+            offset[k] += coordinate * g.stride[k][axis];
+    }
+}
+
 template <class Op, int rank, bool aligned, bool b_is_a, class Geometry>
 FERRY_MATH unsigned run_strided(char *out, const char *a, const char *b, const Geometry &g) {
     typedef typename Op::A A;
@@ -268,17 +289,8 @@ FERRY_MATH unsigned run_strided(char *out, const char *a, const char *b, const G
     typedef typename Op::Out Out;
     unsigned raised = 0;
     for (int64_t i = first_index(); i < g.n; i += index_step()) {
-        typename Geometry::index rest = (typename Geometry::index)i;
-        int64_t offset[3] = {0, 0, 0};
-#pragma unroll
-        for (int axis = rank - 1; axis >= 0; axis--) {
-            int64_t coordinate = rest;
-            if (axis > 0)
-                g.split(rest, axis, coordinate);
-#pragma unroll
-            for (int k = 0; k < 3; k++)
-                offset[k] += coordinate * g.stride[k][axis];
-        }
+        int64_t offset[3];
+        place<rank>(g, i, offset);
         const A x = load<A, aligned>(a + offset[1]);
         if constexpr (b_is_a)
             store<Out, aligned>(out + offset[0], Op::apply(x, x, raised));

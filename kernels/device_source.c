@@ -35,7 +35,7 @@ static ferry_dtype bits_of(ferry_dtype dtype) {
 }
 
 /* Kernels for 1 to 4 axes, then for 8 and for all. */
-static int rank_for(int ndim) {
+int device_rank_for(int ndim) {
     return ndim <= 4 ? ndim : ndim <= 8 ? 8 : DEVICE_RANK_MAX;
 }
 
@@ -54,7 +54,7 @@ void device_form_make(device_form *form, const plan *p) {
         return;
     }
     form->wide = p->size > INT32_MAX;
-    form->rank = rank_for(p->ndim);
+    form->rank = device_rank_for(p->ndim);
 }
 
 uint64_t device_form_key(const device_form *form) {
@@ -161,7 +161,7 @@ static void write_strided(const device_form *form, const char *name, text_buffer
                 form->rank, truth(form->aligned), truth(form->b_is_a), words.argument);
 }
 
-ferry_status device_source_kernel(const device_form *form, const char *name, text_buffer *source) {
+ferry_status device_source_operation(const device_form *form, const char *name, text_buffer *source) {
     text_format(
         source,
         "\nstruct operation_%s {\n    typedef dtype_%s Out;\n    typedef dtype_%s A;\n    typedef dtype_%s B;\n", name,
@@ -174,6 +174,13 @@ ferry_status device_source_kernel(const device_form *form, const char *name, tex
             return status;
     }
     text_format(source, "};\n");
+    return text_status(source);
+}
+
+ferry_status device_source_kernel(const device_form *form, const char *name, text_buffer *source) {
+    ferry_status status = device_source_operation(form, name, source);
+    if (status != FERRY_OK)
+        return status;
     (form->contiguous ? write_contiguous : write_strided)(form, name, source);
     return text_status(source);
 }
@@ -218,10 +225,10 @@ static void put_extents(writer *w, const int64_t *extent, int rank, bool wide) {
         put(w, narrow[i], (size_t)rank * sizeof **narrow);
 }
 
-/* The plan's axes are the last of the form's; those before have one element. */
-size_t device_geometry_make(const device_form *form, const plan *p, void *buffer) {
+/* The plan's axes are the last of the kernel's; those before have one element. */
+size_t device_geometry_of_axes(const plan *p, int rank, bool wide, void *buffer) {
     writer w = {buffer, buffer};
-    size_t lead = (size_t)(form->rank - p->ndim), own = (size_t)p->ndim;
+    size_t lead = (size_t)(rank - p->ndim), own = (size_t)p->ndim;
     put(&w, &p->size, sizeof p->size);
     for (int k = 0; k < PLAN_OPERANDS; k++) {
         int64_t stride[DEVICE_RANK_MAX] = {0};
@@ -233,6 +240,10 @@ size_t device_geometry_make(const device_form *form, const plan *p, void *buffer
     for (size_t axis = 0; axis < lead; axis++)
         extent[axis] = 1;
     memcpy(extent + lead, p->extent, own * sizeof *extent);
-    put_extents(&w, extent, form->rank, form->wide);
+    put_extents(&w, extent, rank, wide);
     return ((size_t)(w.at - w.start) + 7) / 8 * 8; /* the structure's alignment */
+}
+
+size_t device_geometry_make(const device_form *form, const plan *p, void *buffer) {
+    return device_geometry_of_axes(p, form->rank, form->wide, buffer);
 }

@@ -33,8 +33,10 @@ int device_form_pack(const device_form *form);
 /* A whole source of one kernel, DEVICE_KERNEL_NAME. */
 ferry_status device_source_make(const device_form *form, text_buffer *source);
 
-/* The two parts of it, to put several kernels into one program: what all share, and one kernel. */
+/* The parts of it, to put several kernels into one program: what all share, and one kernel; of that, struct
+ * operation_<name>. */
 void device_source_frame(text_buffer *source);
+ferry_status device_source_operation(const device_form *form, const char *name, text_buffer *source);
 ferry_status device_source_kernel(const device_form *form, const char *name, text_buffer *source);
 
 /*
@@ -43,5 +45,11 @@ ferry_status device_source_kernel(const device_form *form, const char *name, tex
  */
 #define DEVICE_GEOMETRY_BYTES (8 + DEVICE_RANK_MAX * (PLAN_OPERANDS * 8 + 12))
 size_t device_geometry_make(const device_form *form, const plan *p, void *buffer);
+
+/* The same for any plan's axes: narrow_geometry<rank>, or wide_geometry<rank> of 2^31 elements and more. */
+size_t device_geometry_of_axes(const plan *p, int rank, bool wide, void *buffer);
+
+/* Axes that a kernel for a plan of `ndim` has. */
+int device_rank_for(int ndim);
 
 #endif

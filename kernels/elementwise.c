@@ -33,7 +33,7 @@ ferry_status elementwise_check_view(const ferry_view *view, const char *what) {
     return FERRY_OK;
 }
 
-static ferry_status check_memory(const ferry_view *view, const char *what) {
+ferry_status elementwise_check_memory(const ferry_view *view, const char *what) {
     const char *low, *high;
     ferry_view_bounds(view, &low, &high);
     if (low != NULL && (!ferry_owns(low) || !ferry_owns(high - 1)))
@@ -41,12 +41,12 @@ static ferry_status check_memory(const ferry_view *view, const char *what) {
     return FERRY_OK;
 }
 
-static ferry_status check_output(const ferry_view *out) {
+ferry_status elementwise_check_output(const ferry_view *out) {
     if (out->readonly)
         return ferry_error(FERRY_INVALID_ARGUMENT, "the output is read-only");
     if (ferry_view_self_overlap(out))
         return ferry_error(FERRY_INVALID_ARGUMENT, "elements of the output overlap one another");
-    return check_memory(out, "the output");
+    return elementwise_check_memory(out, "the output");
 }
 
 /* Same bytes, element for element, so that every element is read before it is written. */
@@ -89,7 +89,7 @@ static ferry_status prepare_copy(input *in, const ferry_view *original, ferry_st
 
 /* in->own is set. */
 static ferry_status prepare_input(input *in, const ferry_view *original, const ferry_view *out, ferry_stream *stream) {
-    ferry_status status = check_memory(original, "an input");
+    ferry_status status = elementwise_check_memory(original, "an input");
     if (status != FERRY_OK)
         return status;
     in->in_place = same_elements(&in->broadcast, out);
@@ -158,7 +158,7 @@ ferry_status elementwise_run(const elementwise_call *c) {
         if (status != FERRY_OK)
             return status;
     }
-    ferry_status status = check_output(c->out);
+    ferry_status status = elementwise_check_output(c->out);
     if (status != FERRY_OK || ferry_view_size(c->out) == 0)
         return status;
     return run(c, inputs);

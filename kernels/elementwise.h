@@ -24,4 +24,12 @@ ferry_status elementwise_run(const elementwise_call *call);
 /* FERRY_INVALID_ARGUMENT unless the view is there, and its dtype and rank are possible. */
 ferry_status elementwise_check_view(const ferry_view *view, const char *what);
 
+/* FERRY_INVALID_ARGUMENT unless all elements lie in ferry memory; and, of an output, may be written and are apart. */
+ferry_status elementwise_check_memory(const ferry_view *view, const char *what);
+ferry_status elementwise_check_output(const ferry_view *out);
+
+/* to[...] = from[...], and out[...] = value; cast however, where the caller has settled that it may be. */
+ferry_status elementwise_copy(const ferry_view *to, const ferry_view *from, ferry_stream *stream);
+ferry_status elementwise_fill(const ferry_view *out, int64_t value, ferry_stream *stream);
+
 #endif

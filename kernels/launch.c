@@ -1,46 +1,48 @@
 #include "launch.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "device_kernel.h"
 #include "host_kernel.h"
+#include "kernel_table.h"
 
-/* Blocks of a launch at most: a thread then takes several elements, so that its start is paid for. 64-bit sizes fit any
- * grid. */
 #define BLOCKS_MAX (1 << 16)
 
-/* The simulator's one kernel. */
-static struct {
-    pthread_mutex_t lock; /* guards kernel */
-    ferry_kernel *kernel;
-} host = {PTHREAD_MUTEX_INITIALIZER, NULL};
-
-static ferry_status host_kernel_get(ferry_kernel **out) {
-    ferry_status status = FERRY_OK;
-    pthread_mutex_lock(&host.lock);
-    if (host.kernel == NULL)
-        status = ferry_kernel_load(NULL, 0, DEVICE_KERNEL_NAME, host_kernel_run, &host.kernel);
-    if (status == FERRY_OK)
-        *out = host.kernel;
-    pthread_mutex_unlock(&host.lock);
-    return status;
-}
-
-ferry_status launch_prepare(const plan *p, const ferry_stream *stream, prepared *out) {
+ferry_status launch_backend(bool *simulated) {
     const char *backend = ferry_backend_name();
     if (backend == NULL)
         return ferry_error(FERRY_BACKEND, "the library cannot start: %s", ferry_error_detail());
-    *out = (prepared){.simulated = strcmp(backend, "sim") == 0};
+    *simulated = strcmp(backend, "sim") == 0;
+    return FERRY_OK;
+}
+
+static ferry_status load_host_kernel(const void *context, ferry_kernel **out) {
+    const launch_host_kernel *host = context;
+    return ferry_kernel_load(NULL, 0, host->name, host->run, out);
+}
+
+ferry_status launch_host_kernel_get(const launch_host_kernel *host, ferry_kernel **out) {
+    return kernel_table_get(device_key(DEVICE_KEY_HOST, (uint64_t)host->key, 0), load_host_kernel, host, out);
+}
+
+ferry_status launch_prepare(const plan *p, const ferry_stream *stream, prepared *out) {
+    static const launch_host_kernel host = {LAUNCH_ELEMENTWISE, DEVICE_KERNEL_NAME, host_kernel_run};
+    *out = (prepared){.kernel = NULL};
+    ferry_status status = launch_backend(&out->simulated);
+    if (status != FERRY_OK)
+        return status;
     if (out->simulated)
-        return host_kernel_get(&out->kernel);
+        return launch_host_kernel_get(&host, &out->kernel);
     device_form_make(&out->form, p);
     return device_kernel_get(&out->form, stream != NULL ? ferry_stream_device(stream) : 0, &out->kernel);
 }
 
-static uint32_t blocks_for(int64_t threads) {
-    int64_t blocks = (threads + DEVICE_THREADS - 1) / DEVICE_THREADS;
+uint32_t launch_blocks(int64_t blocks) {
     return (uint32_t)(blocks < 1 ? 1 : blocks < BLOCKS_MAX ? blocks : BLOCKS_MAX);
+}
+
+static uint32_t blocks_for(int64_t threads) {
+    return launch_blocks((threads + DEVICE_THREADS - 1) / DEVICE_THREADS);
 }
 
 /* Packs of a contiguous kernel: none unless every operand lets them be loaded whole. */

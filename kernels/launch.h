@@ -19,4 +19,19 @@ ferry_status launch_prepare(const plan *p, const ferry_stream *stream, prepared 
 ferry_status launch_run(const plan *p, const prepared *kernel, const ferry_operand *operands, size_t n,
                         ferry_stream *stream);
 
+/* Starts the library, and says whether the simulator serves. */
+ferry_status launch_backend(bool *simulated);
+
+/* The simulator's kernels: one for each kind of call, which lives as long as the process. */
+typedef struct launch_host_kernel {
+    enum { LAUNCH_ELEMENTWISE, LAUNCH_REDUCE } key;
+    const char *name;
+    ferry_host_kernel run;
+} launch_host_kernel;
+ferry_status launch_host_kernel_get(const launch_host_kernel *host, ferry_kernel **out);
+
+/* Blocks of a grid for that much work: so many at most that a block takes several pieces, and its start is paid for.
+ * 64-bit sizes fit any grid. */
+uint32_t launch_blocks(int64_t blocks);
+
 #endif

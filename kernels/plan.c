@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static void swap_axes(plan *p, int i, int j) {
+void plan_swap_axes(plan *p, int i, int j) {
     int64_t extent = p->extent[i];
     p->extent[i] = p->extent[j];
     p->extent[j] = extent;
@@ -42,7 +42,7 @@ static void flip_axes(plan *p) {
 static void sort_axes(plan *p) {
     for (int i = 1; i < p->ndim; i++) {
         for (int j = i; j > 0 && p->stride[0][j - 1] < p->stride[0][j]; j--)
-            swap_axes(p, j - 1, j);
+            plan_swap_axes(p, j - 1, j);
     }
 }
 
@@ -63,7 +63,7 @@ static void drop_axis(plan *p, int axis) {
     p->ndim--;
 }
 
-static void merge_axes(plan *p) {
+void plan_merge_axes(plan *p) {
     for (int i = p->ndim - 2; i >= 0; i--) {
         if (merges(p, i)) {
             p->extent[i + 1] *= p->extent[i];
@@ -99,7 +99,7 @@ void plan_make(plan *p, ferry_op op, const op_loop *loop, const ferry_view *cons
     }
     flip_axes(p);
     sort_axes(p);
-    merge_axes(p);
+    plan_merge_axes(p);
 }
 
 plan_layout plan_layout_of(const plan *p, int operand) {
@@ -128,4 +128,13 @@ bool plan_is_aligned(const plan *p) {
             return false;
     }
     return true;
+}
+
+int64_t plan_offset(const plan *p, int operand, int64_t i) {
+    int64_t offset = 0;
+    for (int axis = p->ndim - 1; axis >= 0; axis--) {
+        offset += i % p->extent[axis] * p->stride[operand][axis];
+        i /= p->extent[axis];
+    }
+    return offset;
 }

@@ -37,6 +37,13 @@ typedef enum plan_layout { PLAN_STRIDED, PLAN_CONTIGUOUS, PLAN_SCALAR } plan_lay
  */
 void plan_make(plan *p, ferry_op op, const op_loop *loop, const ferry_view *const *views, int noperands);
 
+/* Of the axes alone: two of them changed over; those that every operand walks as one merged. */
+void plan_swap_axes(plan *p, int i, int j);
+void plan_merge_axes(plan *p);
+
+/* From the operand's data to its element i, in bytes. */
+int64_t plan_offset(const plan *p, int operand, int64_t i);
+
 /* Whether the plan has one axis, out is contiguous, and each input is contiguous or one element. */
 bool plan_is_contiguous(const plan *p);
 

@@ -11,6 +11,7 @@
 #include "ferry/movement.h"
 #include "ferry/npy.h"
 #include "ferry/pays.h"
+#include "ferry/reduce.h"
 #include "ferry/site.h"
 #include "ferry/stats.h"
 #include "ferry/status.h"

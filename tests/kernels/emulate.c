@@ -3,10 +3,7 @@
  * by thread beside the simulator's kernel: same bytes. So sources, geometry and conversions are tested where there is
  * no device. The second argument is the shim that goes before each source.
  */
-#include <dlfcn.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include "tests/kernels/emulate.h"
 #include "kernels/device_source.h"
 #include "kernels/host_kernel.h"
 #include "tests/kernels/cases.h"
@@ -14,7 +11,6 @@
 
 #define CASES 900
 #define FORMS 700 /* compiled; more cases share them or are left out */
-#define SHARED_TEXT "#define FERRY_FP_DIVIDE"
 
 /* One call: its plan on the simulator's kernel and on the emulated one, over memories with the same bytes. */
 typedef struct call {
@@ -127,14 +123,7 @@ static void write_caller(FILE *file, const device_form *form, int i) {
                 form->wide ? "wide" : "narrow", form->rank);
 }
 
-static void write_source(const char *path, const char *shim) {
-    FILE *file = fopen(path, "w");
-    REQUIRE(file != NULL);
-    text_buffer frame = {0};
-    device_source_frame(&frame);
-    const char *shared = strstr(frame.data, SHARED_TEXT);
-    REQUIRE(shared != NULL);
-    fprintf(file, "#include \"%s\"\n%s\n", shim, shared);
+static void write_kernels(FILE *file) {
     for (int i = 0; i < nforms; i++) {
         char name[32];
         text_buffer kernel = {0};
@@ -144,30 +133,13 @@ static void write_source(const char *path, const char *shim) {
         write_caller(file, &forms[i], i);
         free(kernel.data);
     }
-    free(frame.data);
-    fclose(file);
-}
-
-static void *symbol(void *library, const char *prefix, int i) {
-    char name[32];
-    snprintf(name, sizeof name, i < 0 ? "%s" : "%s%d", prefix, i);
-    void *found = dlsym(library, name);
-    CHECK_THAT(found != NULL, "no symbol %s", name);
-    REQUIRE(found != NULL);
-    return found;
-}
-
-static void set_up(void *library) {
-    *(float (**)(uint16_t))symbol(library, "emulated_float_of_half", -1) = ferry_float16_to_float32;
-    *(uint16_t(**)(float))symbol(library, "emulated_half_of_float", -1) = ferry_float32_to_float16;
-    *(uint16_t(**)(double))symbol(library, "emulated_half_of_double", -1) = ferry_float64_to_float16;
 }
 
 /* A small grid, so that threads go round several times. */
 static void run_grid(void *library, void (*kernel)(void **), void **args) {
-    unsigned *block = symbol(library, "blockIdx", -1), *thread = symbol(library, "threadIdx", -1);
-    *(unsigned *)symbol(library, "gridDim", -1) = 2;
-    *(unsigned *)symbol(library, "blockDim", -1) = 8;
+    unsigned *block = emulate_symbol(library, "blockIdx", -1), *thread = emulate_symbol(library, "threadIdx", -1);
+    *(unsigned *)emulate_symbol(library, "gridDim", -1) = 2;
+    *(unsigned *)emulate_symbol(library, "blockDim", -1) = 8;
     for (*block = 0; *block < 2; ++*block) {
         for (*thread = 0; *thread < 8; ++*thread)
             kernel(args);
@@ -177,7 +149,7 @@ static void run_grid(void *library, void (*kernel)(void **), void **args) {
 static void run_emulated(void *library, call *c) {
     _Alignas(8) char geometry[DEVICE_GEOMETRY_BYTES];
     void (*kernel)(void **);
-    *(void **)&kernel = symbol(library, "call", c->kernel);
+    *(void **)&kernel = emulate_symbol(library, "call", c->kernel);
     plan *p = &c->device;
     char *data[PLAN_OPERANDS] = {p->data[0], p->data[1], p->data[p->noperands - 1]};
     int64_t n = p->size, packs = n / device_form_pack(&c->form);
@@ -186,7 +158,7 @@ static void run_emulated(void *library, call *c) {
     void *args[] = {&data[0], &data[1], &data[2], &n, &packs, &p->exceptions};
     if (!c->form.contiguous) {
         size_t bytes = device_geometry_make(&c->form, p, geometry);
-        CHECK_UINT(bytes, *(unsigned long *)symbol(library, "size", c->kernel));
+        CHECK_UINT(bytes, *(unsigned long *)emulate_symbol(library, "size", c->kernel));
         args[3] = geometry;
     }
     run_grid(library, kernel, args);
@@ -219,35 +191,13 @@ static void check_call(void *library, int n) {
     raising += c->exceptions[0][0] | c->exceptions[0][1] | c->exceptions[0][2] | c->exceptions[0][3];
 }
 
-static void *compile_and_open(const char *compiler, const char *shim) {
-    char folder[256], source[300], library[300], command[1600];
-    const char *parent = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/ferry-emulate-XXXXXX", parent ? parent : P_tmpdir);
-    REQUIRE(mkdtemp(folder) != NULL);
-    snprintf(source, sizeof source, "%s/kernels.cpp", folder);
-    snprintf(library, sizeof library, "%s/kernels.so", folder);
-    write_source(source, shim);
-    snprintf(command, sizeof command, "%s -std=c++17 -w -O0 -ffp-contract=off -fPIC -shared %s -o %s", compiler, source,
-             library);
-    int status = system(command);
-    CHECK_INT(status, 0);
-    void *handle = status == 0 ? dlopen(library, RTLD_NOW | RTLD_LOCAL) : NULL;
-    unlink(source);
-    unlink(library);
-    rmdir(folder);
-    CHECK_THAT(handle != NULL, "%s", dlerror());
-    REQUIRE(handle != NULL);
-    return handle;
-}
-
 int main(int argc, char **argv) {
     if (argc < 3 || strstr(argv[1], "NOTFOUND") != NULL)
         SKIP("no C++ compiler");
     test_random random = {test_seed(5)};
     for (int i = 0; i < 4 * CASES && ncalls < CASES; i++)
         add_call(&random);
-    void *library = compile_and_open(argv[1], argv[2]);
-    set_up(library);
+    void *library = emulate_open(argv[1], argv[2], device_source_frame, write_kernels);
     for (int n = 0; n < ncalls; n++)
         check_call(library, n);
     CHECK(raising > 0);

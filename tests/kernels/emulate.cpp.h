@@ -8,12 +8,15 @@
 #define __global__
 #define __forceinline__ inline
 #define __launch_bounds__(n)
+#define __shared__ static
+#define __syncthreads() emulated_barrier()
 
 struct emulated_dim {
     unsigned x;
 };
 extern "C" {
 emulated_dim blockIdx, blockDim, gridDim, threadIdx;
+void (*emulated_barrier)();
 float (*emulated_float_of_half)(uint16_t);
 uint16_t (*emulated_half_of_float)(float);
 uint16_t (*emulated_half_of_double)(double);

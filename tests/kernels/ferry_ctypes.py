@@ -38,6 +38,7 @@ class Ferry:
         self.lib.ferry_backend_name.restype = ctypes.c_char_p
         self.backend = (self.lib.ferry_backend_name() or b"none").decode()
         self.ops = {}
+        self.reductions = {}
         self.dtypes = {}
 
     def check(self, status):
@@ -107,6 +108,47 @@ class Ferry:
         )
         return raised.value
 
+    def reduction(self, name):
+        return self._find(self.reductions, self.lib.ferry_reduction_find, name)
+
+    def reduce(self, name, array, axes, out):
+        """axes: the numbers of the reduced axes, or None for all."""
+        mask = 0xFFFFFFFF if axes is None else sum(1 << axis for axis in axes)
+        view, target = self.view(array), self.view(out)
+        self.check(
+            self.lib.ferry_reduce(self.reduction(name), ctypes.byref(view), ctypes.c_uint32(mask), ctypes.byref(target), None)
+        )
+        return self.host(out)
+
+    def reduce_dtype(self, name, dtype):
+        """The result's dtype, or None where the reduction has no such loop."""
+        number = ctypes.c_int()
+        try:
+            self.check(self.lib.ferry_reduce_dtype(self.reduction(name), self.dtype(dtype), ctypes.byref(number)))
+        except Failure as failure:
+            if failure.status != "DTYPE":
+                raise
+            return None
+        return self.dtype_of_number(number.value)
+
+    def laid_out(self, random, values):
+        """The values in managed memory: axes permuted, steps of several elements, negative ones too, at any alignment."""
+        values = np.asarray(values)
+        order = random.permutation(values.ndim) if random.random() < 0.3 else np.arange(values.ndim)
+        steps = [int(random.choice([1, 1, 1, 2, -1])) if random.random() < 0.5 else 1 for _ in order]
+        size, strides, step, low = values.itemsize, [0] * values.ndim, values.itemsize, 0
+        for axis in order[::-1]:
+            step *= abs(steps[axis])
+            strides[axis] = step if steps[axis] > 0 else -step
+            low += step * max(0, values.shape[axis] - 1) if steps[axis] < 0 else 0
+            step *= max(1, values.shape[axis])
+        odd = int(random.integers(0, size)) if random.random() < 0.1 else size * int(random.integers(0, 3))
+        block = self.host(self.empty(step + size + odd, np.uint8), WRITE)
+        block[...] = 255
+        view = np.ndarray(values.shape, values.dtype, block.data, low + odd, strides)
+        view[...] = values
+        return view
+
     def assign(self, destination, source):
         to, from_ = self.view(destination), self.view(source)
         self.check(self.lib.ferry_assign(ctypes.byref(to), ctypes.byref(from_), None))
@@ -128,6 +170,17 @@ class Ferry:
                 raise
             return None
         return self.dtype_of_number(compute.value), self.dtype_of_number(result.value)
+
+
+class Checker:
+    def __init__(self):
+        self.ran = self.failures = 0
+
+    def check(self, passed, *text):
+        self.ran += 1
+        if not passed:
+            self.failures += 1
+            print("FAILED:", *text)
 
 
 INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]

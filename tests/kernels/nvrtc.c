@@ -1,40 +1,11 @@
-/* Every kernel that the library can generate compiles, for three architectures. Many kernels to a program: NVRTC's
- * start costs. */
-#include "kernels/nvrtc_program.h"
-
+/* Every elementwise kernel that the library can generate compiles, for three architectures. */
 #include "tests/kernels/forms.h"
-#include "tests/test.h"
-
-#define KERNELS_PER_PROGRAM 64
-
-static int architecture = 90;
-static int kernels;
-
-/* A program that is growing. */
-typedef struct program {
-    text_buffer source;
-    int kernels;
-} program;
-
-static void program_compile(program *p) {
-    nvrtc_request request = {.source = p->source.data, .name = "many", .architecture = architecture};
-    code_image image = {NULL, 0};
-    if (p->kernels > 0 && CHECK_OK(nvrtc_compile(&request, &image)))
-        CHECK_THAT(image.bytes > 4 && memcmp(image.data, "\177ELF", 4) == 0, "no machine code for sm_%d", architecture);
-    free(image.data);
-    free(p->source.data);
-    *p = (program){.kernels = 0};
-}
+#include "tests/kernels/program.h"
 
 static void program_add(program *p, const device_form *form) {
     char name[32];
-    if (p->kernels == KERNELS_PER_PROGRAM)
-        program_compile(p);
-    if (p->kernels == 0)
-        device_source_frame(&p->source);
-    snprintf(name, sizeof name, "kernel%d", kernels++);
-    CHECK_OK(device_source_kernel(form, name, &p->source));
-    p->kernels++;
+    text_buffer *source = program_next(p, name, sizeof name);
+    CHECK_OK(device_source_kernel(form, name, source));
 }
 
 static device_form contiguous_form(ferry_op op, ferry_dtype out, ferry_dtype a, ferry_dtype b) {
@@ -63,7 +34,7 @@ static void add_checked(program *p, device_form form) {
 
 /* Each operation in each compute type, contiguous and strided, then with its exceptions. */
 static void every_loop_compiles(void) {
-    program p = {.kernels = 0};
+    program p = {.frame = device_source_frame};
     for (unsigned op = 0; op < FERRY_OP_COUNT; op++) {
         ferry_dtype first[16], second[16];
         int n = forms_loops((ferry_op)op, first, second);
@@ -83,7 +54,7 @@ static void every_loop_compiles(void) {
 /* Every layout, on an operation of two inputs: ranks, scalars, one input twice, any alignment, 64-bit indices. */
 static void every_layout_compiles(void) {
     static const int ranks[] = {1, 2, 3, 4, 8, DEVICE_RANK_MAX};
-    program p = {.kernels = 0};
+    program p = {.frame = device_source_frame};
     for (int bits = 0; bits < 8; bits++) {
         device_form form = contiguous_form(FERRY_OP_ADD, FERRY_FLOAT32, FERRY_INT8, FERRY_FLOAT16);
         form.scalar[1] = bits & 1;
@@ -124,7 +95,7 @@ static void every_rounding_compiles(void) {
 
 /* Every pair of types, as a copy. */
 static void every_cast_compiles(void) {
-    program p = {.kernels = 0};
+    program p = {.frame = device_source_frame};
     for (unsigned from = 0; from < FERRY_DTYPE_COUNT; from++) {
         for (unsigned to = 0; to < FERRY_DTYPE_COUNT; to++) {
             device_form form = contiguous_form(PLAN_COPY, (ferry_dtype)to, (ferry_dtype)from, (ferry_dtype)from);
@@ -137,8 +108,9 @@ static void every_cast_compiles(void) {
 }
 
 static void errors_carry_the_log(void) {
-    nvrtc_request request = {
-        .source = "extern \"C\" __global__ void f() { no_such_thing(); }", .name = "f", .architecture = architecture};
+    nvrtc_request request = {.source = "extern \"C\" __global__ void f() { no_such_thing(); }",
+                             .name = "f",
+                             .architecture = program_architecture};
     code_image image = {NULL, 0};
     CHECK_STATUS(nvrtc_compile(&request, &image), FERRY_COMPILE);
     CHECK_THAT(strstr(ferry_error_detail(), "no_such_thing") != NULL, "the log is lost: %s", ferry_error_detail());
@@ -156,19 +128,13 @@ static void unknown_architectures_get_portable_code(void) {
 }
 
 int main(int argc, char **argv) {
-    char description[128];
-    if (argc > 1)
-        architecture = atoi(argv[1]);
-    nvrtc_request probe = {.source = "", .name = "", .architecture = architecture};
-    if (nvrtc_describe(&probe, description, sizeof description) != FERRY_OK)
-        SKIP("%s", ferry_error_detail());
-    fprintf(stderr, "%s\n", description);
+    program_start(argc, argv);
     RUN(errors_carry_the_log);
     RUN(unknown_architectures_get_portable_code);
     RUN(every_layout_compiles);
     RUN(every_rounding_compiles);
     RUN(every_cast_compiles);
     RUN(every_loop_compiles);
-    fprintf(stderr, "%d kernels\n", kernels);
+    fprintf(stderr, "%d kernels\n", program_count);
     return test_finish();
 }
