@@ -18,7 +18,12 @@ ferry_status device_kernel_get(const device_form *form, int device, ferry_kernel
 ferry_status device_kernel_build(const text_buffer *source, const char *name, int architecture, ferry_kernel **out);
 
 /* Keys of the process's table of kernels: the kind keeps those of different makers apart. `form` is under 2^48. */
-typedef enum device_key_kind { DEVICE_KEY_ELEMENTWISE, DEVICE_KEY_REDUCE, DEVICE_KEY_HOST } device_key_kind;
+typedef enum device_key_kind {
+    DEVICE_KEY_ELEMENTWISE,
+    DEVICE_KEY_REDUCE,
+    DEVICE_KEY_MATMUL,
+    DEVICE_KEY_HOST
+} device_key_kind;
 uint64_t device_key(device_key_kind kind, uint64_t form, int architecture);
 
 #endif

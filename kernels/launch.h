@@ -24,7 +24,7 @@ ferry_status launch_backend(bool *simulated);
 
 /* The simulator's kernels: one for each kind of call, which lives as long as the process. */
 typedef struct launch_host_kernel {
-    enum { LAUNCH_ELEMENTWISE, LAUNCH_REDUCE } key;
+    enum { LAUNCH_ELEMENTWISE, LAUNCH_REDUCE, LAUNCH_MATMUL } key;
     const char *name;
     ferry_host_kernel run;
 } launch_host_kernel;

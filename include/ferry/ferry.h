@@ -7,6 +7,7 @@
 #include "ferry/dtype.h"
 #include "ferry/kernel.h"
 #include "ferry/link.h"
+#include "ferry/matmul.h"
 #include "ferry/memory.h"
 #include "ferry/movement.h"
 #include "ferry/npy.h"

@@ -131,6 +131,11 @@ class Ferry:
             return None
         return self.dtype_of_number(number.value)
 
+    def matmul(self, a, b, out):
+        views = [self.view(x) for x in (a, b, out)]
+        self.check(self.lib.ferry_matmul(*[ctypes.byref(v) for v in views], None))
+        return self.host(out)
+
     def laid_out(self, random, values):
         """The values in managed memory: axes permuted, steps of several elements, negative ones too, at any alignment."""
         values = np.asarray(values)
