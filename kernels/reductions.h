@@ -2,7 +2,6 @@
 #ifndef FERRY_KERNELS_REDUCTIONS_H
 #define FERRY_KERNELS_REDUCTIONS_H
 
-#include "ferry/apply.h"
 #include "ferry/reduce.h"
 
 typedef struct reduction_types {

@@ -2,7 +2,7 @@
 #ifndef FERRY_REDUCE_H
 #define FERRY_REDUCE_H
 
-#include "ferry/movement.h"
+#include "ferry/apply.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,6 +57,16 @@ FERRY_API ferry_status ferry_reduce_dtype(ferry_reduction reduction, ferry_dtype
  */
 FERRY_API ferry_status ferry_reduce(ferry_reduction reduction, const ferry_view *in, uint32_t axes,
                                     const ferry_view *out, ferry_stream *stream);
+
+/*
+ * ferry_reduce, which then waits for the stream, its earlier work included, and gives what NumPy would have raised for
+ * the results of sums and products of floats: FERRY_FP_OVERFLOW for an infinity of finite elements, FERRY_FP_INVALID
+ * for a NaN of others, FERRY_FP_UNDERFLOW for a product of 0 without a factor of 0; else 0. What NumPy raises on the
+ * way to a finite result, or for a subnormal one, is not told. *exceptions is written on success only. Thread-safe.
+ * Errors are those of ferry_reduce.
+ */
+FERRY_API ferry_status ferry_reduce_checked(ferry_reduction reduction, const ferry_view *in, uint32_t axes,
+                                            const ferry_view *out, ferry_stream *stream, unsigned *exceptions);
 
 #ifdef __cplusplus
 }

@@ -111,14 +111,21 @@ class Ferry:
     def reduction(self, name):
         return self._find(self.reductions, self.lib.ferry_reduction_find, name)
 
-    def reduce(self, name, array, axes, out):
+    def _reduction_arguments(self, name, array, axes, out):
         """axes: the numbers of the reduced axes, or None for all."""
         mask = 0xFFFFFFFF if axes is None else sum(1 << axis for axis in axes)
-        view, target = self.view(array), self.view(out)
-        self.check(
-            self.lib.ferry_reduce(self.reduction(name), ctypes.byref(view), ctypes.c_uint32(mask), ctypes.byref(target), None)
-        )
+        return self.reduction(name), pointers([self.view(array)])[0], ctypes.c_uint32(mask), pointers([self.view(out)])[0], None
+
+    def reduce(self, name, array, axes, out):
+        self.check(self.lib.ferry_reduce(*self._reduction_arguments(name, array, axes, out)))
         return self.host(out)
+
+    def reduce_checked(self, name, array, axes, out):
+        """FERRY_FP_ values."""
+        raised = ctypes.c_uint(1 << 31)
+        arguments = self._reduction_arguments(name, array, axes, out)
+        self.check(self.lib.ferry_reduce_checked(*arguments, ctypes.byref(raised)))
+        return raised.value
 
     def reduce_dtype(self, name, dtype):
         """The result's dtype, or None where the reduction has no such loop."""

@@ -195,6 +195,45 @@ def of_nothing(ferry, checker):
                 checker.check(want is not None and np.array_equal(got, want.astype(result)), name, dtype, shape, axes, got, want)
 
 
+def raised_by_numpy(name, values, axis):
+    raised = []
+    with np.errstate(all="call", call=lambda text, flag: raised.append(flag)):
+        getattr(np, name).reduce(values, axis=axis)
+    return sum(set(raised))
+
+
+def exceptions(ferry, checker):
+    """One result, many, and many of whom one raises."""
+    for dtype in FLOATS:
+        largest, smallest = np.finfo(dtype).max, np.finfo(dtype).tiny
+        for row in (
+            [1, 2, 3],
+            [largest, largest, 1],
+            [-largest, -largest, 1],
+            [np.inf, 1, 2],
+            [np.inf, -np.inf, 1],
+            [np.nan, 1, largest],
+            [np.inf, 0, 1],
+            [smallest, smallest, smallest],
+            [smallest, 0, 1],
+            [0, 0, 0],
+        ):
+            for name in ("add", "multiply", "maximum"):
+                values = np.array(row, dtype)
+                want = raised_by_numpy(name, values, 0)
+                several = np.ones((3, 100), dtype)
+                several[:, 41] = values
+                for array, axes in ((values, None), (several.copy(), (0,)), (np.tile(values[:, None], (1, 5)), (0,))):
+                    out = ferry.empty(result_shape(array.shape, axes), dtype)
+                    got = ferry.reduce_checked(name, ferry.array(array), axes, out)
+                    checker.check(got == want, name, dtype, row, array.shape, "raises", got, "not", want)
+    array = ferry.array(np.array([[3e38, 1], [3e38, 2]], np.float32))
+    got = ferry.reduce_checked("add", array, (0,), array[0])
+    checker.check(got == 2 and ferry.host(array)[0, 0] == np.inf, "overflow into the input", got)
+    got = ferry.reduce_checked("add", ferry.array(np.arange(5)), None, ferry.empty((), np.int64))
+    checker.check(got == 0, "integers raise", got)
+
+
 def in_place(ferry, random, checker):
     """The output among the input's elements."""
     values = random.integers(-100, 100, (30, 40))
@@ -221,6 +260,7 @@ def main():
     specials(ferry, checker)
     of_nothing(ferry, checker)
     in_place(ferry, random, checker)
+    exceptions(ferry, checker)
     for i in range(rounds):
         random_case(ferry, random, checker, i % 2)
     print(f"{checker.ran} checks, {checker.failures} failures")
