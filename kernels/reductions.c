@@ -80,9 +80,10 @@ bool reduction_identity(ferry_reduction reduction, int64_t *value) {
 ferry_status ferry_reduce_dtype(ferry_reduction reduction, ferry_dtype in, ferry_dtype *out) {
     if ((unsigned)in >= FERRY_DTYPE_COUNT)
         return ferry_error(FERRY_INVALID_ARGUMENT, "%d is no data type", (int)in);
-    reduction_types types;
-    ferry_status status = reduction_resolve(reduction, in, &types);
-    if (status == FERRY_OK)
-        *out = types.result;
-    return status;
+    reduction_types types = {0};
+    const ferry_status status = reduction_resolve(reduction, in, &types);
+    if (status != FERRY_OK)
+        return status;
+    *out = types.result;
+    return FERRY_OK;
 }
