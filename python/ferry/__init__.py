@@ -1,0 +1,20 @@
+"""One memory for CPU and GPU: NumPy's arrays in managed memory, its loops on the device where that pays.
+
+``ferry.install()``, or ``python -m ferry script.py``, is all that an unmodified NumPy program needs. No GPU has to be
+there: without one a simulator stands in for it, and NumPy's own loops do the work.
+"""
+import os as _os
+
+# The simulator notices the host's touches by guarding pages, which a system call that is handed one cannot pass.
+_os.environ.setdefault("FERRY_SIM_TOUCH", "off")
+
+from ._account import Crossings, crossings, explain, info, stats  # noqa: E402
+from ._install import allocator, install, loops, uninstall  # noqa: E402
+from ._library import calibrate, library_path, owns, trim  # noqa: E402
+from ._scopes import policy, stream, sync  # noqa: E402
+from ._ferry import version as __version__  # noqa: E402
+
+__all__ = [
+    "Crossings", "allocator", "calibrate", "crossings", "explain", "info", "install", "library_path", "loops", "owns",
+    "policy", "stats", "stream", "sync", "trim", "uninstall",
+]

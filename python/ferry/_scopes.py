@@ -1,0 +1,37 @@
+"""What holds for a part of a thread's work."""
+import contextlib
+from typing import Iterator
+
+from . import _ferry
+
+
+@contextlib.contextmanager
+def policy(name: str) -> Iterator[None]:
+    """Inside the block, launches of this thread move their operands by the policy: auto, prefetch, remote or none.
+
+    It goes over the policies of arrays and heaps. ValueError names the policies there are.
+    """
+    before = _ferry.policy(name)
+    try:
+        yield
+    finally:
+        _ferry.policy(before)
+
+
+@contextlib.contextmanager
+def stream() -> Iterator[None]:
+    """Inside the block, this thread's loops are launched without waiting for them; leaving it waits for them all.
+
+    Until then nothing but ufuncs may look at the results: indexing, printing and copying do not wait. Ufuncs that NumPy
+    computes itself do. Floating-point exceptions are not looked for. RuntimeError, at the end, when a kernel failed.
+    """
+    _ferry.stream_enter()
+    try:
+        yield
+    finally:
+        _ferry.stream_exit()
+
+
+def sync() -> None:
+    """Waits for everything that has been launched, by any thread. RuntimeError when a kernel failed."""
+    _ferry.sync()

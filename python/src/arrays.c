@@ -1,0 +1,85 @@
+#include "arrays.h"
+
+bool dtype_of_number(int number, ferry_dtype *out) {
+    static const struct {
+        int number;
+        ferry_dtype dtype;
+    } known[] = {
+        {NPY_BOOL, FERRY_BOOL},
+        {NPY_BYTE, FERRY_INT8},
+        {NPY_UBYTE, FERRY_UINT8},
+        {NPY_SHORT, FERRY_INT16},
+        {NPY_USHORT, FERRY_UINT16},
+        {NPY_INT, FERRY_INT32},
+        {NPY_UINT, FERRY_UINT32},
+        {NPY_LONG, sizeof(long) == 8 ? FERRY_INT64 : FERRY_INT32},
+        {NPY_ULONG, sizeof(long) == 8 ? FERRY_UINT64 : FERRY_UINT32},
+        {NPY_LONGLONG, FERRY_INT64},
+        {NPY_ULONGLONG, FERRY_UINT64},
+        {NPY_HALF, FERRY_FLOAT16},
+        {NPY_FLOAT, FERRY_FLOAT32},
+        {NPY_DOUBLE, FERRY_FLOAT64},
+        {NPY_CFLOAT, FERRY_COMPLEX64},
+        {NPY_CDOUBLE, FERRY_COMPLEX128},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (known[i].number == number) {
+            *out = known[i].dtype;
+            return true;
+        }
+    }
+    return false;
+}
+
+int view_of_array(PyArrayObject *array, ferry_view *out) {
+    ferry_dtype dtype;
+    PyArray_Descr *description = PyArray_DESCR(array);
+    if (!dtype_of_number(description->type_num, &dtype) || PyArray_ISBYTESWAPPED(array)) {
+        PyErr_Format(PyExc_TypeError, "ferry has no element type %R", (PyObject *)description);
+        return -1;
+    }
+    if (PyArray_NDIM(array) > FERRY_MAX_DIMS) {
+        PyErr_Format(PyExc_ValueError, "the array has %d dimensions; ferry's views have at most %d",
+                     PyArray_NDIM(array), FERRY_MAX_DIMS);
+        return -1;
+    }
+    *out = (ferry_view){.data = PyArray_DATA(array),
+                        .dtype = dtype,
+                        .ndim = PyArray_NDIM(array),
+                        .readonly = !PyArray_ISWRITEABLE(array)};
+    for (int axis = 0; axis < out->ndim; axis++) {
+        out->shape[axis] = PyArray_DIM(array, axis);
+        out->strides[axis] = PyArray_STRIDE(array, axis);
+    }
+    return 0;
+}
+
+static PyArrayObject *checked_array(PyObject *object) {
+    if (PyArray_Check(object))
+        return (PyArrayObject *)object;
+    PyErr_Format(PyExc_TypeError, "an array is wanted, not %.100s", Py_TYPE(object)->tp_name);
+    return NULL;
+}
+
+static PyObject *array_owns(PyObject *module, PyObject *object) {
+    (void)module;
+    PyArrayObject *array = checked_array(object);
+    return array != NULL ? PyBool_FromLong(ferry_owns(PyArray_DATA(array))) : NULL;
+}
+
+static PyObject *array_explain(PyObject *module, PyObject *object) {
+    (void)module;
+    ferry_view view;
+    char text[1024];
+    PyArrayObject *array = checked_array(object);
+    if (array == NULL || view_of_array(array, &view) < 0)
+        return NULL;
+    const ferry_status status = ferry_explain(&view, text, sizeof text);
+    return status == FERRY_OK ? PyUnicode_FromString(text) : raise_status(status);
+}
+
+PyMethodDef array_methods[] = {
+    {"owns", array_owns, METH_O, NULL},
+    {"explain", array_explain, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
