@@ -62,7 +62,6 @@ static void set_gate(loop *l) {
 
 static void set_lengths(int64_t length) {
     pthread_mutex_lock(&lock);
-    installed = length != LOOP_NEVER;
     for (int i = 0; i < loop_count; i++) {
         atomic_store(&loops[i].length, length);
         set_gate(&loops[i]);
@@ -174,14 +173,21 @@ static void put_back(int number) {
         PyUFunc_ReplaceLoopBySignature(l->ufunc, l->numpy, l->signature, NULL);
 }
 
+/* A modelled device is no quicker than the processor that it runs on. */
+static bool is_simulated(void) {
+    const char *backend = ferry_backend_name();
+    return backend == NULL || strcmp(backend, "sim") == 0;
+}
+
 static PyObject *loops_install(PyObject *module, PyObject *argument) {
     (void)module;
     const int64_t length = PyLong_AsLongLong(argument);
     if ((length == -1 && PyErr_Occurred()) || find_all() < 0)
         return NULL;
-    set_lengths(length);
+    set_lengths(length == LOOP_MEASURED && is_simulated() ? LOOP_NEVER : length);
     for (int i = 0; i < loop_count; i++)
         replace(i);
+    installed = true;
     Py_RETURN_NONE;
 }
 
@@ -190,6 +196,7 @@ static PyObject *loops_uninstall(PyObject *module, PyObject *arguments) {
     for (int i = 0; i < loop_count; i++)
         put_back(i);
     set_lengths(LOOP_NEVER);
+    installed = false;
     Py_RETURN_NONE;
 }
 

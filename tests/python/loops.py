@@ -1,0 +1,344 @@
+"""NumPy's loops, replaced: every one of them, in every layout, against NumPy's own on ordinary memory."""
+import threading
+import warnings
+
+import numpy as np
+
+import ferry
+from harness import Case, MIB, SEED, main, managed, ordinary
+
+# Functions that neither side rounds correctly: within the sum of both sides' bounds (docs/kernels.md; NumPy's own is 4).
+ROUNDED = ("arccos arcsin arctan arctan2 cbrt cos cosh exp exp2 expm1 hypot log log10 log1p log2 logaddexp logaddexp2 power "
+           "sin sinh tan tanh").split()
+ULP = {"float64": 6, "float32": 8, "float16": 1}
+# Of +0 and −0, and of two NaNs, NumPy's loops give one or the other.
+EITHER = "maximum minimum fmax fmin".split()
+
+
+def random_values(dtype, n, random):
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return random.integers(0, 2, n).astype(bool)
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        near, wide = random.integers(1, 20, n), random.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
+        return np.where(random.integers(0, 2, n) == 0, near.astype(dtype), wide)
+    with np.errstate(all="ignore"):
+        return (random.uniform(-4, 4, n) * 10.0 ** random.integers(-2, 2, n)).astype(dtype)
+
+
+def inputs_for(loop, n, random):
+    arrays = [random_values(code, n, random) for code in loop.types.split("->")[0]]
+    if loop.ufunc == "power" and arrays[0].dtype.kind in "iu":
+        arrays[1] = np.array(random.integers(0, 5), arrays[1].dtype)
+    if loop.ufunc in ("floor_divide", "remainder", "fmod", "reciprocal") and arrays[-1].dtype.kind in "iu":
+        arrays[-1][arrays[-1] == 0] = 1
+    return arrays
+
+
+def ulps(got, want):
+    with np.errstate(all="ignore"):
+        off = np.abs(got.astype(np.longdouble) - want.astype(np.longdouble)) / np.spacing(np.abs(want)).astype(np.longdouble)
+    return np.where((got == want) | (np.isnan(got) & np.isnan(want)), 0, off)
+
+
+class Compared(Case):
+    def assert_same(self, name, got, want, what=""):
+        self.assertEqual((got.dtype, got.shape), (want.dtype, want.shape), (name, what))
+        if name in ROUNDED and got.dtype.kind == "f":
+            off = ulps(got, want)
+            self.assertFalse(np.isnan(off).any() or off.size and off.max() > ULP[got.dtype.name], (name, what))
+        elif got.dtype.kind == "f" and name in EITHER:
+            self.assertTrue(np.array_equal(got, want, equal_nan=True), (name, what))
+        else:
+            self.assertEqual(got.tobytes(), want.tobytes(), (name, what, got, want))
+
+
+def call(loop, inputs, out):
+    """The very loop, whatever the values' types would resolve to."""
+    with np.errstate(all="ignore"):
+        return getattr(np, loop.ufunc)(*inputs, out=out, casting="equiv", signature=loop.types)
+
+
+def make_out(loop, shape):
+    return np.empty(shape, loop.types[-1])
+
+
+def reachable(loop):
+    """NumPy resolves some types past their loops: those cannot be called by anybody."""
+    try:
+        call(loop, [ordinary(np.ones(1, code)) for code in loop.types.split("->")[0]], ordinary(make_out(loop, 1)))
+    except TypeError:
+        return False
+    return True
+
+
+class EveryLoop(Compared):
+    """For each loop: contiguous, with gaps, backwards, in place, with a scalar on either side."""
+
+    def layouts(self, arrays, loop):
+        n = arrays[0].size
+        yield "contiguous", arrays, lambda out: out
+        yield "gaps", [a if a.ndim == 0 else np.repeat(a, 3)[::3] for a in arrays], lambda out: np.repeat(out, 2)[::2]
+        yield "backwards", [a if a.ndim == 0 else a[::-1] for a in arrays], lambda out: out[::-1]
+        if len(arrays) == 2:
+            yield "scalar left", [arrays[0][n // 2], arrays[1]], lambda out: out
+            yield "scalar right", [arrays[0], arrays[1].ravel()[0]], lambda out: out
+
+    def test_values_and_launches(self):
+        ferry.install(threshold=0, length=0)
+        random = np.random.default_rng(SEED)
+        unreachable = [loop[:2] for loop in ferry.loops() if not reachable(loop)]
+        print("loops that NumPy never calls:", unreachable)
+        self.assertLess(len(unreachable), len(ferry.loops()) // 8)
+        for loop in ferry.loops():
+            if not reachable(loop):
+                continue
+            arrays = inputs_for(loop, 257, random)
+            for layout, inputs, spread in self.layouts(arrays, loop):
+                if all(np.ndim(a) == 0 for a in inputs):
+                    continue
+                with self.subTest(loop=loop[:2], layout=layout):
+                    want = call(loop, [ordinary(a) for a in inputs], ordinary(make_out(loop, 257)))
+                    got_in = [a if np.ndim(a) == 0 else in_ferry(a) for a in inputs]
+                    got_out = in_ferry(spread(np.zeros(257, loop.types[-1])))
+                    self.assert_launches(lambda: call(loop, got_in, got_out), 1)
+                    self.assert_same(loop.ufunc, np.array(got_out), want, (loop.types, layout))
+
+    def test_in_place(self):
+        ferry.install(threshold=0, length=0)
+        random = np.random.default_rng(SEED)
+        for loop in ferry.loops():
+            types = loop.types.split("->")
+            if types[0][0] != types[1] or not reachable(loop):
+                continue
+            with self.subTest(loop=loop[:2]):
+                inputs = inputs_for(loop, 100, random)
+                want = call(loop, [ordinary(a) for a in inputs], ordinary(make_out(loop, 100)))
+                inputs = [managed(a) for a in inputs]
+                self.assert_launches(lambda: call(loop, inputs, inputs[0]), 1)
+                self.assert_same(loop.ufunc, np.array(inputs[0]), want)
+
+
+def in_ferry(array):
+    """The same layout over a copy of the whole base."""
+    if array.base is None:
+        return managed(array)
+    base = managed(array.base)
+    offset = array.__array_interface__["data"][0] - array.base.__array_interface__["data"][0]
+    return np.ndarray(array.shape, array.dtype, base, offset, array.strides)
+
+
+class Layouts(Compared):
+    def setUp(self):
+        ferry.install(threshold=0, length=0)
+        random = np.random.default_rng(SEED)
+        self.x = ordinary(random.uniform(-5, 5, (40, 50)))
+        self.y = ordinary(random.uniform(-5, 5, (40, 50)))
+
+    def check(self, function, *arrays):
+        """The same on ferry's memory as on ordinary."""
+        want = function(*[ordinary(a) for a in arrays])
+        got = function(*[managed(a) for a in arrays])
+        self.assertTrue(ferry.owns(got))
+        self.assertEqual((got.dtype, got.shape), (want.dtype, want.shape))
+        np.testing.assert_allclose(got, want, rtol=1e-13, atol=0)
+
+    def test_shapes(self):
+        self.check(lambda x, y: x * y, self.x, self.y)
+        self.check(lambda x, y: x.T - y.T, self.x, self.y)
+        self.check(lambda x, y: x[::2, 1:] + y[1::2, :-1], self.x, self.y)
+        self.check(lambda x, y: x[::-1, ::-3] * y[:, ::3], self.x, self.y)
+        self.check(lambda x, y: x + y[:, :1], self.x, self.y)
+        self.check(lambda x, y: x[:1] / y, self.x, self.y)
+        self.check(lambda x: x + 1.5, self.x)
+        self.check(lambda x: 2.5 - x, self.x)
+        self.check(lambda x: np.sqrt(np.abs(x)).reshape(-1, 8), self.x)
+
+    def test_casts(self):
+        whole = ordinary(np.arange(20000, dtype=np.int32))
+        self.check(lambda x: x * 0.5, whole)
+        self.check(lambda x: x + np.int64(7), whole)
+        self.check(lambda x: np.add(x, x, dtype=np.float32), whole)
+        self.check(lambda x: np.multiply(x, 2, out=np.empty(x.shape), casting="unsafe"), whole)
+
+    def test_where(self):
+        mask = self.x > 0
+        self.check(lambda x, y: np.add(x, y, out=y.copy(), where=mask), self.x, self.y)
+
+    def test_scalars_and_nothing(self):
+        for shape in ((), (1,), (0,), (3, 0)):
+            ones = managed(np.ones(shape))
+            self.assertEqual(np.shape(np.exp(ones)), shape)
+            self.assertEqual(np.shape(ones + ones), shape)
+        self.assertEqual(np.float64(2) + np.float64(3), 5)
+
+    def test_overlap(self):
+        for function in (lambda a: np.add(a[1:], a[:-1], out=a[1:]), lambda a: np.negative(a[::-1], out=a),
+                         lambda a: np.multiply(a, a[3], out=a), lambda a: np.subtract(a[:-2], a[2:], out=a[1:-1]),
+                         lambda a: np.add(a, 1, out=a)):
+            one, other = ordinary(np.arange(1000.0)), managed(np.arange(1000.0))
+            function(one), function(other)
+            self.assertEqual(one.tobytes(), np.array(other).tobytes())
+
+    def test_outputs_and_inputs_of_different_sizes_in_one_block(self):
+        for memory in (ordinary, managed):
+            block = memory(np.arange(16384, dtype=np.uint8))
+            doubles = block[:8000].view(np.float64)
+            doubles[:] = np.arange(1000)
+            np.less(doubles, 500, out=block[:1000].view(bool))
+            self.assertEqual(block[:1000].sum(), 500)
+
+    def test_misaligned(self):
+        raw = managed(np.zeros(8 * 1000 + 1, np.uint8))
+        x = np.ndarray(1000, np.float64, raw, 1)
+        x[:] = np.arange(1000)
+        np.testing.assert_allclose(x + x, 2.0 * np.arange(1000))
+        np.add(x, 1, out=x)
+        np.testing.assert_allclose(x, np.arange(1, 1001))
+
+    def test_accumulations(self):
+        x, ints = self.x, ordinary(np.arange(1, 4001).reshape(40, 100) % 7 + 1)
+        for array in (x, ints):
+            for function in (np.add.accumulate, np.multiply.accumulate, np.maximum.accumulate, np.cumsum,
+                             lambda a: np.subtract.accumulate(a, axis=1), lambda a: np.add.accumulate(a[:, ::-1], axis=1),
+                             lambda a: np.add.reduceat(a, [0, 3, 7, 20]), lambda a: np.add.outer(a[0], a[1])):
+                got, want = function(managed(array)), function(ordinary(array))
+                np.testing.assert_allclose(np.array(got), want, rtol=1e-12)
+        counts = managed(np.zeros(5, int))
+        np.add.at(counts, [0, 1, 1, 4], 1)
+        self.assertEqual(counts.tolist(), [1, 2, 0, 0, 1])
+
+    def test_accumulation_in_place(self):
+        for memory in (ordinary, managed):
+            array = memory(np.ones(5000))
+            np.add.accumulate(array, out=array)
+            self.assertEqual(array.tolist(), list(range(1, 5001)))
+
+    def test_reductions(self):
+        for array in (self.x, self.x.astype(np.float32), ordinary(np.arange(2000).reshape(40, 50) % 11),
+                      ordinary(np.arange(200, dtype=np.uint8).reshape(4, 50)), self.x > 0):
+            for name in "add multiply maximum minimum logical_and logical_or logical_xor".split():
+                ufunc = getattr(np, name)
+                for axis in (None, 0, 1, (0, 1)):
+                    with self.subTest(ufunc=name, axis=axis, dtype=array.dtype.name):
+                        want = ufunc.reduce(ordinary(array), axis=axis)
+                        got = ufunc.reduce(managed(array), axis=axis)
+                        self.assertEqual(np.asarray(got).dtype, np.asarray(want).dtype)
+                        rtol = 1e-4 if array.dtype == np.float32 else 1e-12
+                        np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol)
+
+    def test_half_in_ferry_memory(self):
+        x, y = managed(self.x), self.y
+        got = self.assert_launches(lambda: np.add(x, y), 0)
+        np.testing.assert_array_equal(got, self.x + self.y)
+        out = ordinary(np.empty(self.x.shape))
+        self.assert_launches(lambda: np.add(x, x, out=out), 0)
+        np.testing.assert_array_equal(out, self.x + self.x)
+
+
+class Lengths(Case):
+    def test_forced_length(self):
+        ferry.install(threshold=0, length=1000)
+        short, long = managed(np.ones(999)), managed(np.ones(1000))
+        self.assert_launches(lambda: np.log(short), 0)
+        self.assert_launches(lambda: np.log(long), 1)
+
+    def test_the_simulator_never_pays(self):
+        ferry.install(threshold=0)
+        if ferry.info()["backend"] != "sim":
+            self.skipTest("a device may pay")
+        self.assert_launches(lambda: np.log(managed(np.ones(MIB))), 0)
+
+    def test_without_loops(self):
+        ferry.install(threshold=0, length=0)
+        ferry.install(threshold=0, loops=False)
+        self.assert_launches(lambda: np.log(managed(np.ones(10))), 0)
+        self.assertEqual(ferry.info()["loops"], 0)
+
+    def test_uninstalled_and_installed_again(self):
+        array = managed(np.ones(10))
+        for _ in range(3):
+            ferry.install(threshold=0, length=0)
+            self.assert_launches(lambda: np.log(array), 1)
+            ferry.uninstall()
+            self.assert_launches(lambda: np.log(array), 0)
+
+    def test_every_operation_is_found(self):
+        ferry.install()
+        names = {loop.ufunc for loop in ferry.loops()}
+        for name in "negative sqrt log add divide power equal logical_and bitwise_xor left_shift isnan logaddexp2".split():
+            self.assertIn(name, names)
+        self.assertGreater(len(ferry.loops()), 500)
+
+
+class Values(Case):
+    """What loops do beside their values."""
+
+    def setUp(self):
+        ferry.install(threshold=0, length=0)
+
+    def test_negative_integer_powers(self):
+        x = managed(np.arange(1, 100))
+        for exponent in (-1, managed(np.full(99, -2))):
+            self.assertRaisesRegex(ValueError, "negative integer powers", np.power, x, exponent)
+        self.assertEqual((x ** 3).sum(), sum(n ** 3 for n in range(1, 100)))
+
+    def test_marks_of_floating_point_arithmetic_stay_right(self):
+        x = managed(np.linspace(1, 2, 1000))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with np.errstate(all="raise"):
+                np.log(x), np.sqrt(x), np.maximum(x, np.nan), x < np.inf, np.arctan2(x, x), x ** 2.5
+
+    def test_types_of_results(self):
+        x = managed(np.arange(10, dtype=np.float32))
+        self.assertEqual((x + 1).dtype, np.float32)
+        self.assertEqual((x > 1).dtype, bool)
+        self.assertIs(type(np.log(x[1])), np.float32)
+
+
+class Threads(Case):
+    def test_many_at_once(self):
+        ferry.install(threshold=0, length=0)
+        wrong = []
+
+        def work(seed):
+            x = managed(np.random.default_rng(seed).uniform(1, 2, 3000))
+            plain = ordinary(x)
+            want = np.sqrt(plain * plain + 1) - plain[::-1]
+            for _ in range(60):
+                got = np.sqrt(x * x + 1) - x[::-1]
+                if got.tobytes() != want.tobytes():
+                    wrong.append(seed)
+
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_installing_meanwhile(self):
+        x = managed(np.ones(2000))
+        wrong, stop = [], threading.Event()
+
+        def work():
+            while not stop.is_set():
+                if not (np.exp2(x) == 2).all():
+                    wrong.append(1)
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for _ in range(100):
+            ferry.install(threshold=0, length=0)
+            ferry.uninstall()
+        stop.set()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+
+if __name__ == "__main__":
+    main()
