@@ -55,7 +55,7 @@ static PyObject *library_devices(PyObject *module, PyObject *arguments) {
 
 static PyObject *dict_of_costs(const ferry_link_costs *costs) {
     return Py_BuildValue("{"
-#define FIELD(name, text) "s:d,"
+#define FIELD(name, text) "sd"
                          FERRY_LINK_LIST(FIELD)
 #undef FIELD
                              "}",
