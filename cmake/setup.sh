@@ -14,6 +14,7 @@ command -v make >/dev/null || need make
 command -v cc >/dev/null || need gcc libc6-dev
 if [ "$purpose" = test ]; then
     /usr/bin/python3 -c 'import numpy' 2>/dev/null || python3 -c 'import numpy' 2>/dev/null || need python3-numpy
+    ls /usr/include/python3*/Python.h >/dev/null 2>&1 || need python3-dev
     command -v pkg-config >/dev/null || need pkg-config
 fi
 [ -n "$packages" ] || exit 0

@@ -1,5 +1,7 @@
 """python -m ferry [options] script.py [arguments]: runs a program with ferry installed."""
 import argparse
+import io
+import os
 import runpy
 import sys
 from typing import List, Optional
@@ -16,7 +18,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--length", type=int, metavar="N",
                         help="elements from which on a loop is launched (default: measured for each operation)")
     parser.add_argument("--no-loops", action="store_true", help="leave NumPy's loops alone")
-    parser.add_argument("--policy", metavar="NAME", help="auto, prefetch, remote or none, for the main thread")
+    parser.add_argument("--policy", metavar="NAME", help="auto, prefetch, remote or none (default: FERRY_POLICY, or auto)")
     parser.add_argument("--report", action="store_true", help="say on standard error, at the end, what crossed")
     target = parser.add_mutually_exclusive_group()
     target.add_argument("-m", dest="module", metavar="module", help="run a library module as a program")
@@ -62,8 +64,6 @@ def _fresh_main() -> dict:
 
 
 def _run_script(path: str) -> None:
-    import io
-    import os
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     with io.open_code(path) as stream:
         code = compile(stream.read(), path, "exec")
@@ -85,10 +85,10 @@ def main(arguments: Optional[List[str]] = None) -> None:
     options = parser.parse_args(own)
     if options.module is None and options.command is None and not rest:
         parser.error("a script, -m module or -c command is wanted")
+    if options.policy is not None:
+        os.environ["FERRY_POLICY"] = options.policy
     try:
         ferry.install(threshold=options.threshold, length=options.length, loops=not options.no_loops)
-        if options.policy is not None:
-            ferry.policy(options.policy).__enter__()
     except (ValueError, RuntimeError) as error:
         parser.error(str(error))
     # `-m` has put the current folder first, where a script has its own.

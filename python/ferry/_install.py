@@ -1,10 +1,14 @@
 """NumPy's memory and loops, replaced and put back."""
 import contextlib
+import threading
 from typing import Iterator, NamedTuple, Optional, Union
 
 from . import _ferry
 
 Size = Union[int, str]
+
+# NumPy's tables are exchanged by one thread at a time.
+_lock = threading.Lock()
 
 
 def size_in_bytes(size: Size) -> int:
@@ -35,17 +39,19 @@ def install(threshold: Size = "1 MiB", length: Optional[int] = None, loops: bool
     if length is not None and length < 0:
         raise ValueError(f"a length is not negative: {length}")
     _ferry.backend()
-    if loops:
-        _ferry.loops_install(_ferry.LENGTH_MEASURED if length is None else length)
-    else:
-        _ferry.loops_uninstall()
-    _ferry.allocator_install(threshold_bytes)
+    with _lock:
+        if loops:
+            _ferry.loops_install(_ferry.LENGTH_MEASURED if length is None else length)
+        else:
+            _ferry.loops_uninstall()
+        _ferry.allocator_install(threshold_bytes)
 
 
 def uninstall() -> None:
     """Puts NumPy's loops and its allocation back. Arrays that live in ferry memory stay there and stay valid."""
-    _ferry.allocator_uninstall()
-    _ferry.loops_uninstall()
+    with _lock:
+        _ferry.allocator_uninstall()
+        _ferry.loops_uninstall()
 
 
 @contextlib.contextmanager

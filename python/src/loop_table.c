@@ -205,15 +205,22 @@ static PyObject *loops_installed(PyObject *module, PyObject *arguments) {
     return PyBool_FromLong(installed);
 }
 
+static char type_code(int number) {
+    PyArray_Descr *description = PyArray_DescrFromType(number);
+    const char code = description->type;
+    Py_DECREF(description);
+    return code;
+}
+
 /* (ufunc's name, signature as NumPy writes it, launches, paying length) */
 static PyObject *describe_loop(const loop *l) {
     char types[LOOP_OPERANDS + 3] = "";
     int at = 0;
     for (int i = 0; i < l->nin; i++)
-        types[at++] = PyArray_DescrFromType(l->signature[i])->type;
+        types[at++] = type_code(l->signature[i]);
     types[at++] = '-';
     types[at++] = '>';
-    types[at] = PyArray_DescrFromType(l->signature[l->nin])->type;
+    types[at] = type_code(l->signature[l->nin]);
     return Py_BuildValue("ss#KL", ferry_op_name(l->op), types, (Py_ssize_t)at + 1,
                          (unsigned long long)atomic_load(&l->launches), (long long)atomic_load(&l->length));
 }

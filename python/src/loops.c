@@ -51,7 +51,7 @@ static bool disjoint(const ferry_view *a, const ferry_view *b) {
 
 /* Whether the input may be read in any order while the output is written. */
 static bool input_fits(const ferry_view *in, const ferry_view *out) {
-    if (!is_aligned(in) || !(disjoint(in, out) || (same_elements(in, out) && in->shape[0] > 1)))
+    if (!is_aligned(in) || !(disjoint(in, out) || same_elements(in, out)))
         return false;
     return repeats(in) || ferry_owns(in->data);
 }

@@ -4,7 +4,7 @@ import threading
 import numpy as np
 
 import ferry
-from harness import Case, MIB, main, ordinary, run_python
+from harness import Case, MIB, NUMPY, main, ordinary, run_python
 
 
 class Threshold(Case):
@@ -130,7 +130,7 @@ class Contents(Case):
     def test_handlers_of_arrays(self):
         with ferry.allocator(0):
             array = np.empty(10)
-        multiarray = np.core.multiarray if hasattr(np, "core") and not hasattr(np, "_core") else np._core.multiarray
+        multiarray = (np._core if NUMPY >= (2, 0) else np.core).multiarray
         self.assertEqual(multiarray.get_handler_name(array), "ferry")
         ferry.install(0)
         self.assertEqual(multiarray.get_handler_name(np.empty(10)), "default_allocator")
