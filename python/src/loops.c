@@ -101,31 +101,50 @@ static bool pass_scalars(call *c) {
     return true;
 }
 
-static ferry_status launch(const call *c) {
-    const ferry_view *in[LOOP_OPERANDS], *out = &c->views[c->loop->nin];
-    ferry_stream *stream = thread_stream();
-    for (int i = 0; i < c->loop->nin; i++)
+/* Waits, and says what the loop would have raised, unless the thread is not to wait. */
+static ferry_status launch(const call *c, unsigned *exceptions) {
+    const loop *l = c->loop;
+    const ferry_view *in[LOOP_OPERANDS], *out = &c->views[l->nin];
+    for (int i = 0; i < l->nin; i++)
         in[i] = &c->views[i];
-    ferry_status status = ferry_apply(c->loop->op, in, c->loop->nin, out, stream);
-    if (status != FERRY_OK)
-        return status;
-    thread_note_launch();
-    atomic_fetch_add_explicit(&c->loop->launches, 1, memory_order_relaxed);
-    return thread_is_asynchronous() ? FERRY_OK : thread_settle();
+    if (!thread_is_asynchronous())
+        return ferry_apply_checked(l->op, in, l->nin, out, thread_stream(), exceptions);
+    const ferry_status status = ferry_apply(l->op, in, l->nin, out, thread_stream());
+    if (status == FERRY_OK)
+        thread_note_launch();
+    return status;
 }
 
-/* On behalf of the line that the result was allocated for. The simulator's kernels leave marks in the floating-point
- * environment, which NumPy would take for the loop's. */
+/* NumPy looks at the processor's flags when its loops have ended. */
+static void raise_exceptions(unsigned exceptions) {
+    static const struct {
+        unsigned exception;
+        int flag;
+    } known[] = {{FERRY_FP_DIVIDE, FE_DIVBYZERO},
+                 {FERRY_FP_OVERFLOW, FE_OVERFLOW},
+                 {FERRY_FP_UNDERFLOW, FE_UNDERFLOW},
+                 {FERRY_FP_INVALID, FE_INVALID}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if ((exceptions & known[i].exception) != 0)
+            feraiseexcept(known[i].flag);
+    }
+}
+
+/* On behalf of the line that the result was allocated for. The simulator's kernels leave flags of their own. */
 static ferry_status launch_in_place_of_loop(const call *c) {
     fexcept_t flags;
+    unsigned exceptions = 0;
     const ferry_site site = allocator_take_site(c->views[c->loop->nin].data), before = ferry_site_get();
     if (site != 0)
         ferry_site_set(site);
     fegetexceptflag(&flags, FE_ALL_EXCEPT);
-    const ferry_status status = launch(c);
+    const ferry_status status = launch(c, &exceptions);
     fesetexceptflag(&flags, FE_ALL_EXCEPT);
+    raise_exceptions(exceptions);
     if (site != 0)
         ferry_site_set(before);
+    if (status == FERRY_OK)
+        atomic_fetch_add_explicit(&c->loop->launches, 1, memory_order_relaxed);
     return status;
 }
 

@@ -45,7 +45,7 @@ ferry_status thread_settle(void) {
     if (!thread.pending)
         return FERRY_OK;
     thread.pending = false;
-    return ferry_sync(thread.stream);
+    return ferry_stream_sync(thread.stream);
 }
 
 static PyObject *scope_stream_enter(PyObject *module, PyObject *arguments) {

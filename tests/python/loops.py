@@ -291,11 +291,60 @@ class Values(Case):
             with np.errstate(all="raise"):
                 np.log(x), np.sqrt(x), np.maximum(x, np.nan), x < np.inf, np.arctan2(x, x), x ** 2.5
 
+    def test_exceptions(self):
+        """Raised where NumPy raises them, with its text."""
+        ones = managed(np.ones(1000))
+        some = {value: with_one(ones, value) for value in (0.0, -1.0, 1000.0, np.inf, np.nan)}
+        ints = managed(np.arange(1000))
+        for text, function in {
+            "divide by zero encountered in log": lambda: np.log(some[0.0]),
+            "invalid value encountered in log": lambda: np.log(some[-1.0]),
+            "invalid value encountered in sqrt": lambda: np.sqrt(some[-1.0]),
+            "overflow encountered in exp": lambda: np.exp(some[1000.0]),
+            "invalid value encountered in sin": lambda: np.sin(some[np.inf]),
+            "divide by zero encountered in (true_)?divide": lambda: ones / some[0.0],
+            "invalid value encountered in (true_)?divide": lambda: some[0.0] / some[0.0],
+            "invalid value encountered in subtract": lambda: some[np.inf] - some[np.inf],
+            "overflow encountered in multiply": lambda: (some[1000.0] * 1e306) * some[1000.0],
+            "divide by zero encountered in floor_divide": lambda: ints // ints,
+            "divide by zero encountered in remainder": lambda: ints % ints,
+            "divide by zero encountered in reciprocal": lambda: np.reciprocal(some[0.0]),
+            "divide by zero encountered in log1p": lambda: np.log1p(some[-1.0]),
+        }.items():
+            with self.subTest(text):
+                with np.errstate(all="raise"):
+                    self.assertRaisesRegex(FloatingPointError, text, function)
+                with np.errstate(all="ignore"):
+                    self.assert_launches(function)
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    function()
+                self.assertRegex(str(caught[0].message), text)
+                self.assertEqual(caught[0].filename, __file__)
+        with np.errstate(all="raise"):
+            some[np.nan] + 1, np.exp(some[np.nan]), np.sqrt(some[np.nan]), some[np.inf] * 2, np.exp(some[np.inf])
+
+    def test_exceptions_that_are_called_or_ignored(self):
+        seen = []
+        before = np.seterrcall(lambda kind, flag: seen.append(kind))
+        self.addCleanup(np.seterrcall, before)
+        with np.errstate(all="call"):
+            np.log(with_one(managed(np.ones(100)), 0))
+        with np.errstate(all="ignore"):
+            np.log(with_one(managed(np.ones(100)), 0))
+        self.assertEqual(seen, ["divide by zero"])
+
     def test_types_of_results(self):
         x = managed(np.arange(10, dtype=np.float32))
         self.assertEqual((x + 1).dtype, np.float32)
         self.assertEqual((x > 1).dtype, bool)
         self.assertIs(type(np.log(x[1])), np.float32)
+
+
+def with_one(array, value):
+    array = array.copy()
+    array[len(array) // 2] = value
+    return array
 
 
 class Threads(Case):
