@@ -8,7 +8,7 @@
 
 #define LOOP_OPERANDS 3
 
-/* Lengths: while loops are not installed, in a forked child and where launches never pay; and not measured yet. */
+/* Lengths: while loops are not installed, in a forked child and where launches never pay; and to be measured. */
 #define LOOP_NEVER INT64_MAX
 #define LOOP_MEASURED (-1)
 
@@ -28,11 +28,20 @@ typedef struct loop {
     int signature[LOOP_OPERANDS];
 } loop;
 
+/* Calls of fewer elements than these are over before a launch has begun: whether it pays is not asked for them. */
+#define LOOP_SHORT 1024
+
 /*
  * The call on a device, if it pays there and can be made there; false leaves it to NumPy's loop, with nothing touched
  * and nothing in flight that it could read. Without the interpreter. A failure of the device is raised as RuntimeError.
  */
-bool loop_serve(loop *l, char **args, const npy_intp *dimensions, const npy_intp *steps);
+bool loop_serve(loop *l, char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
+
+/* The loop's `length`, measured now if it was to be and has not been. `data` is what NumPy calls its loop with. */
+int64_t loop_length(loop *l, void *data);
+
+/* What was measured; nothing when another length has been installed meanwhile. */
+void loop_learn_length(loop *l, int64_t length);
 
 /* +1, −1: one more, one fewer block of code in which loops do not wait. */
 void loops_watch(int change);

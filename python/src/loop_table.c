@@ -24,7 +24,7 @@ static bool found, installed, forked;
     static void trampoline_##number(char **args, npy_intp const *dimensions, npy_intp const *steps, void *data) {      \
         loop *l = &loops[number];                                                                                      \
         if (dimensions[0] < atomic_load_explicit(&l->gate, memory_order_relaxed) ||                                    \
-            !loop_serve(l, args, dimensions, steps))                                                                   \
+            !loop_serve(l, args, dimensions, steps, data))                                                             \
             l->numpy(args, dimensions, steps, data);                                                                   \
     }
 #define NAME(number) trampoline_##number,
@@ -56,8 +56,17 @@ _Static_assert(sizeof trampolines / sizeof trampolines[0] == LOOPS_MAX, "one fun
 
 /* The lock is held. */
 static void set_gate(loop *l) {
-    const int64_t length = atomic_load(&l->length);
-    atomic_store(&l->gate, watchers > 0 && !forked ? 0 : length);
+    const int64_t length = atomic_load(&l->length), gate = length == LOOP_MEASURED ? LOOP_SHORT : length;
+    atomic_store(&l->gate, watchers > 0 && !forked ? 0 : gate);
+}
+
+void loop_learn_length(loop *l, int64_t length) {
+    pthread_mutex_lock(&lock);
+    if (atomic_load(&l->length) == LOOP_MEASURED) {
+        atomic_store(&l->length, length);
+        set_gate(l);
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 static void set_lengths(int64_t length) {
@@ -173,18 +182,12 @@ static void put_back(int number) {
         PyUFunc_ReplaceLoopBySignature(l->ufunc, l->numpy, l->signature, NULL);
 }
 
-/* A modelled device is no quicker than the processor that it runs on. */
-static bool is_simulated(void) {
-    const char *backend = ferry_backend_name();
-    return backend == NULL || strcmp(backend, "sim") == 0;
-}
-
 static PyObject *loops_install(PyObject *module, PyObject *argument) {
     (void)module;
     const int64_t length = PyLong_AsLongLong(argument);
     if ((length == -1 && PyErr_Occurred()) || find_all() < 0)
         return NULL;
-    set_lengths(length == LOOP_MEASURED && is_simulated() ? LOOP_NEVER : length);
+    set_lengths(length);
     for (int i = 0; i < loop_count; i++)
         replace(i);
     installed = true;

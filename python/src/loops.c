@@ -172,15 +172,16 @@ static bool serve_elementwise(call *c) {
     return true;
 }
 
-static bool serve(loop *l, char **args, const npy_intp *dimensions, const npy_intp *steps) {
+static bool serve(loop *l, char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
     call c = {.loop = l, .n = dimensions[0], .scalars = NULL};
-    if (c.n < 1 || c.n < atomic_load_explicit(&l->length, memory_order_relaxed))
+    const int64_t length = atomic_load_explicit(&l->length, memory_order_relaxed);
+    if (c.n < (length == LOOP_MEASURED ? LOOP_SHORT : length) || c.n < 1)
         return false;
-    return call_make(&c, args, steps) && serve_elementwise(&c);
+    return call_make(&c, args, steps) && c.n >= loop_length(l, data) && serve_elementwise(&c);
 }
 
-bool loop_serve(loop *l, char **args, const npy_intp *dimensions, const npy_intp *steps) {
-    if (serve(l, args, dimensions, steps))
+bool loop_serve(loop *l, char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
+    if (serve(l, args, dimensions, steps, data))
         return true;
     const ferry_status status = thread_settle();
     if (status != FERRY_OK)
