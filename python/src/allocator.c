@@ -99,20 +99,20 @@ static void handler_free(void *context, void *block, size_t bytes) {
         ordinary.free(ordinary.ctx, block, bytes);
 }
 
-/* Devices without concurrent access need the wait, and what a device holds comes home in one piece. */
-static void read_home(void *block, size_t bytes) {
+/* Devices without concurrent access need the wait, and what a device holds comes home in one piece. false where the
+ * bytes cannot be read: in a forked child, and after a failure of the device. */
+static bool read_home(void *block, size_t bytes) {
     ferry_view view;
     const int64_t length = (int64_t)bytes;
-    if (ferry_view_make(block, FERRY_UINT8, 1, &length, &view) == FERRY_OK)
-        (void)ferry_host_acquire(&view, FERRY_READ);
+    return ferry_view_make(block, FERRY_UINT8, 1, &length, &view) == FERRY_OK &&
+           ferry_host_acquire(&view, FERRY_READ) == FERRY_OK;
 }
 
 static void *move_to_ordinary(void *block, size_t bytes) {
     const size_t had = ferry_usable_size(block), kept = had < bytes ? had : bytes;
-    void *moved = ordinary.malloc(ordinary.ctx, bytes);
+    void *moved = read_home(block, kept) ? ordinary.malloc(ordinary.ctx, bytes) : NULL;
     if (moved == NULL)
         return NULL;
-    read_home(block, kept);
     memcpy(moved, block, kept);
     ferry_free(block);
     return moved;
@@ -161,8 +161,7 @@ static int keep_ordinary(void) {
     return 0;
 }
 
-/* Whether the address may be written to, as the kernel sees it: reading into it through a pipe or file would say too,
- * but not without writing. */
+/* Whether the address may be written to, as the kernel sees it. */
 static bool writable(const void *address) {
     char line[256];
     bool found = false;
