@@ -13,7 +13,6 @@
 #include "module.h"
 
 #include <malloc.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -30,11 +29,8 @@ typedef struct scope {
 /* What a NULL context means: the default handler's. */
 static scope installed = {.threshold_bytes = SIZE_MAX};
 
-/* Of contexts, one for each threshold, for ever: arrays keep their handler. */
-static struct {
-    pthread_mutex_t lock; /* guards first */
-    scope *first;
-} contexts = {PTHREAD_MUTEX_INITIALIZER, NULL};
+/* Of contexts, one for each threshold, for ever: arrays keep their handler. Only ever added to. */
+static _Atomic(scope *) contexts;
 
 /* What the default handler's functions were. Set once, before any function of ours is in NumPy's hands. */
 static PyDataMemAllocator ordinary;
@@ -218,16 +214,16 @@ static scope *scope_create(size_t threshold_bytes) {
     return created;
 }
 
+/* Two threads may make one for the same threshold, which does no harm. */
 static scope *scope_find(size_t threshold_bytes) {
-    pthread_mutex_lock(&contexts.lock);
-    scope *found = contexts.first;
+    scope *first = atomic_load(&contexts), *found = first;
     while (found != NULL && threshold_of(found) != threshold_bytes)
         found = found->next;
-    if (found == NULL && (found = scope_create(threshold_bytes)) != NULL) {
-        found->next = contexts.first;
-        contexts.first = found;
+    if (found != NULL || (found = scope_create(threshold_bytes)) == NULL)
+        return found;
+    found->next = first;
+    while (!atomic_compare_exchange_weak(&contexts, &found->next, found)) {
     }
-    pthread_mutex_unlock(&contexts.lock);
     return found;
 }
 

@@ -199,6 +199,20 @@ static bool describe(ferry_site site, char *text, size_t bytes) {
     return true;
 }
 
-void sites_start(void) {
+static void lock_for_fork(void) {
+    pthread_mutex_lock(&lock);
+}
+
+static void unlock_after_fork(void) {
+    pthread_mutex_unlock(&lock);
+}
+
+static void start(void) {
     ferry_site_describe_with(describe);
+    (void)pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork);
+}
+
+void sites_start(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, start);
 }
