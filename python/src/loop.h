@@ -17,9 +17,11 @@ typedef struct loop {
     /* Calls of fewer elements go straight to NumPy's loop, at the cost of this comparison: `length`, or 0 while any
      * thread must be asked whether it has launches under way. */
     _Atomic int64_t gate;
-    _Atomic int64_t length;       /* elements from which on a launch is made */
-    PyUFuncGenericFunction numpy; /* what was there */
+    _Atomic int64_t length;           /* elements from which on a launch is made */
+    _Atomic int64_t reduction_length; /* and a full reduction, for which NumPy calls the same loop */
+    PyUFuncGenericFunction numpy;     /* what was there */
     ferry_op op;
+    ferry_reduction reduction; /* FERRY_REDUCTION_COUNT: none */
     int nin;
     ferry_dtype dtypes[LOOP_OPERANDS];
     _Atomic uint64_t launches;
@@ -37,11 +39,27 @@ typedef struct loop {
  */
 bool loop_serve(loop *l, char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
 
-/* The loop's `length`, measured now if it was to be and has not been. `data` is what NumPy calls its loop with. */
-int64_t loop_length(loop *l, void *data);
+/* The same for a full reduction: a loop whose output is its first input, and stands still. */
+bool loop_serve_reduction(loop *l, char **args, int64_t n, const npy_intp *steps, void *data);
 
-/* What was measured; nothing when another length has been installed meanwhile. */
-void loop_learn_length(loop *l, int64_t length);
+/* The lengths, measured now if they were to be and have not been. `data` is what NumPy calls its loop with. */
+int64_t loop_length(loop *l, void *data);
+int64_t loop_reduction_length(loop *l, void *data);
+
+/* Sets one of the loop's lengths, unless it has been settled meanwhile. */
+void loop_learn(loop *l, _Atomic int64_t *length, int64_t elements);
+
+/* Shorter ones are not looked at. */
+static inline int64_t loop_gate(const _Atomic int64_t *length) {
+    const int64_t elements = atomic_load_explicit(length, memory_order_relaxed);
+    return elements == LOOP_MEASURED ? LOOP_SHORT : elements;
+}
+
+/* Raises RuntimeError, or what the status stands for, on a thread that does not hold the interpreter. */
+void loop_raise(ferry_status status);
+
+/* Errors that precede every write, and that NumPy's loop makes good. */
+bool loop_is_refusal(ferry_status status);
 
 /* +1, −1: one more, one fewer block of code in which loops do not wait. */
 void loops_watch(int change);

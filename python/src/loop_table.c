@@ -56,14 +56,14 @@ _Static_assert(sizeof trampolines / sizeof trampolines[0] == LOOPS_MAX, "one fun
 
 /* The lock is held. */
 static void set_gate(loop *l) {
-    const int64_t length = atomic_load(&l->length), gate = length == LOOP_MEASURED ? LOOP_SHORT : length;
-    atomic_store(&l->gate, watchers > 0 && !forked ? 0 : gate);
+    const int64_t launch = loop_gate(&l->length), reduction = loop_gate(&l->reduction_length);
+    atomic_store(&l->gate, watchers > 0 && !forked ? 0 : launch < reduction ? launch : reduction);
 }
 
-void loop_learn_length(loop *l, int64_t length) {
+void loop_learn(loop *l, _Atomic int64_t *length, int64_t elements) {
     pthread_mutex_lock(&lock);
-    if (atomic_load(&l->length) == LOOP_MEASURED) {
-        atomic_store(&l->length, length);
+    if (atomic_load(length) == LOOP_MEASURED) {
+        atomic_store(length, elements);
         set_gate(l);
     }
     pthread_mutex_unlock(&lock);
@@ -73,6 +73,7 @@ static void set_lengths(int64_t length) {
     pthread_mutex_lock(&lock);
     for (int i = 0; i < loop_count; i++) {
         atomic_store(&loops[i].length, length);
+        atomic_store(&loops[i].reduction_length, loops[i].reduction != FERRY_REDUCTION_COUNT ? length : LOOP_NEVER);
         set_gate(&loops[i]);
     }
     pthread_mutex_unlock(&lock);
@@ -91,6 +92,7 @@ static void close_in_child(void) {
     forked = true;
     for (int i = 0; i < loop_count; i++) {
         atomic_store(&loops[i].length, LOOP_NEVER);
+        atomic_store(&loops[i].reduction_length, LOOP_NEVER);
         atomic_store(&loops[i].gate, LOOP_NEVER);
     }
 }
@@ -106,6 +108,15 @@ static void unlock_in_parent(void) {
 static void unlock_in_child(void) {
     close_in_child();
     pthread_mutex_unlock(&lock);
+}
+
+/* Which full reduction the loop makes, in the type that it has everywhere. */
+static ferry_reduction reduction_of(const loop *l) {
+    ferry_reduction reduction;
+    if (l->nin != 2 || l->dtypes[0] != l->dtypes[2] || l->dtypes[1] != l->dtypes[2] ||
+        ferry_reduction_find(ferry_op_name(l->op), &reduction) != FERRY_OK)
+        return FERRY_REDUCTION_COUNT;
+    return reduction;
 }
 
 /* Whether ferry computes what NumPy's loop with these types does. */
@@ -133,6 +144,7 @@ static void find_loops(ferry_op op, PyUFuncObject *ufunc) {
         *l = (loop){.op = op, .nin = ufunc->nin, .ufunc = ufunc, .index = i, .numpy = ufunc->functions[i]};
         if (!matches(op, ufunc->nin, ufunc->types + (ptrdiff_t)i * ufunc->nargs, l) || is_known(ufunc, l->signature))
             continue;
+        l->reduction = reduction_of(l);
         Py_INCREF(ufunc);
         loop_count++;
     }

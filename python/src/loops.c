@@ -148,15 +148,14 @@ static ferry_status launch_in_place_of_loop(const call *c) {
     return status;
 }
 
-static void raise_failure(ferry_status status) {
+void loop_raise(ferry_status status) {
     const PyGILState_STATE state = PyGILState_Ensure();
     if (!PyErr_Occurred())
         raise_status(status);
     PyGILState_Release(state);
 }
 
-/* Errors that precede every write, and that NumPy's loop makes good. */
-static bool is_refusal(ferry_status status) {
+bool loop_is_refusal(ferry_status status) {
     return status != FERRY_OK && status != FERRY_BACKEND && status != FERRY_REDUNDANT && status != FERRY_UNSYNCHRONISED;
 }
 
@@ -165,26 +164,32 @@ static bool serve_elementwise(call *c) {
         return false;
     const ferry_status status = launch_in_place_of_loop(c);
     ferry_free(c->scalars);
-    if (is_refusal(status))
+    if (loop_is_refusal(status))
         return false;
     if (status != FERRY_OK)
-        raise_failure(status);
+        loop_raise(status);
     return true;
 }
 
-static bool serve(loop *l, char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
-    call c = {.loop = l, .n = dimensions[0], .scalars = NULL};
-    const int64_t length = atomic_load_explicit(&l->length, memory_order_relaxed);
-    if (c.n < (length == LOOP_MEASURED ? LOOP_SHORT : length) || c.n < 1)
+static bool serve_call(loop *l, char **args, int64_t n, const npy_intp *steps, void *data) {
+    call c = {.loop = l, .n = n, .scalars = NULL};
+    return n >= loop_gate(&l->length) && call_make(&c, args, steps) && n >= loop_length(l, data) &&
+           serve_elementwise(&c);
+}
+
+static bool serve(loop *l, char **args, int64_t n, const npy_intp *steps, void *data) {
+    if (n < 1)
         return false;
-    return call_make(&c, args, steps) && c.n >= loop_length(l, data) && serve_elementwise(&c);
+    return l->nin == 2 && steps[2] == 0 && steps[0] == 0 && args[0] == args[2]
+               ? loop_serve_reduction(l, args, n, steps, data)
+               : serve_call(l, args, n, steps, data);
 }
 
 bool loop_serve(loop *l, char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
-    if (serve(l, args, dimensions, steps, data))
+    if (serve(l, args, dimensions[0], steps, data))
         return true;
     const ferry_status status = thread_settle();
     if (status != FERRY_OK)
-        raise_failure(status);
+        loop_raise(status);
     return false;
 }

@@ -119,7 +119,7 @@ class Scopes(Case):
                 y = y * 2 / 2
             with ferry.stream():
                 z = np.exp(y)
-            total = np.add.reduce(z)  # not a launch: it has to wait
+            total = np.add.reduce(z)  # a number: it has to wait
         np.testing.assert_allclose(z, x)
         np.testing.assert_allclose(total, x.sum())
 

@@ -15,6 +15,9 @@ ULP = {"float64": 6, "float32": 8, "float16": 1}
 EITHER = "maximum minimum fmax fmin".split()
 
 
+REDUCTIONS = "add multiply minimum maximum logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor".split()
+
+
 def random_values(dtype, n, random):
     dtype = np.dtype(dtype)
     if dtype.kind == "b":
@@ -232,6 +235,45 @@ class Layouts(Compared):
                         self.assertEqual(np.asarray(got).dtype, np.asarray(want).dtype)
                         rtol = 1e-4 if array.dtype == np.float32 else 1e-12
                         np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol)
+
+    def test_full_reductions_are_launched(self):
+        random = np.random.default_rng(SEED)
+        for loop in ferry.loops():
+            codes = loop.types.replace("->", "")
+            if loop.ufunc not in REDUCTIONS or len(set(codes)) != 1 or loop.ufunc in ("add", "multiply") and codes[0] == "?":
+                continue
+            values = random_values(codes[0], 3000, random)
+            if values.dtype.kind == "f":
+                values = values % 1 + 1 if loop.ufunc == "add" else values % 1 / values.dtype.type(1000) + 1
+            for array in (managed(values), managed(np.repeat(values, 2))[::2], managed(values)[::-1]):
+                with self.subTest(loop=loop[:2]), np.errstate(all="ignore"):
+                    ufunc = getattr(np, loop.ufunc)
+                    want = ufunc.reduce(ordinary(array), dtype=codes[0])
+                    got = self.assert_launches(lambda: ufunc.reduce(array, dtype=codes[0]))
+                    self.assertEqual(got.dtype, want.dtype)
+                    # NumPy rounds a product of float16 after each factor.
+                    np.testing.assert_allclose(got, want, rtol={"e": 0.1, "f": 1e-4}.get(codes[0], 1e-12))
+
+    def test_what_reductions_begin_with(self):
+        x = managed(self.x)
+        for function in (lambda a: np.add.reduce(a, axis=None, initial=10), lambda a: np.maximum.reduce(a.ravel(), initial=99),
+                         lambda a: np.minimum.reduce(a.ravel()), lambda a: np.multiply.reduce(a[0], initial=-0.5),
+                         lambda a: a.sum(dtype=np.float32), lambda a: a.mean(), lambda a: a.std(), lambda a: (a > 0).sum(),
+                         lambda a: np.add.reduce(a[:0].ravel()), lambda a: np.any(a), lambda a: np.add.reduce(a.ravel()[:1])):
+            np.testing.assert_allclose(function(x), function(self.x), rtol=1e-6)
+        self.assertRaises(ValueError, np.maximum.reduce, x[:0].ravel())
+
+    def test_reductions_of_what_is_no_number(self):
+        for value in (np.nan, np.inf, -np.inf):
+            x = managed(self.x.ravel())
+            x[777] = value
+            for name in "add multiply maximum minimum".split():
+                with np.errstate(all="ignore"):
+                    got, want = getattr(np, name).reduce(x), getattr(np, name).reduce(ordinary(x))
+                np.testing.assert_array_equal(got, want)
+        huge = managed(np.full(1000, 1e308))
+        with np.errstate(all="raise"):
+            self.assertRaisesRegex(FloatingPointError, "overflow", np.add.reduce, huge)
 
     def test_half_in_ferry_memory(self):
         x, y = managed(self.x), self.y

@@ -1,0 +1,68 @@
+/*
+ * Full reductions. NumPy calls the loop with an element that is output and first input at once, and holds the initial
+ * value: the device reduces the array to one element, and NumPy's loop combines the two.
+ */
+#include "loop.h"
+
+#include <fenv.h>
+#include <math.h>
+
+#include "scopes.h"
+
+#define ELEMENT_BYTES 16
+
+static bool is_finite(const void *element, ferry_dtype dtype) {
+    double value = 0;
+    if (ferry_dtype_kind(dtype) == 'f')
+        ferry_dtype_cast(dtype, FERRY_FLOAT64)((char *)&value, 0, element, 0, 1);
+    return isfinite(value) != 0;
+}
+
+static bool input_fits(const loop *l, const char *data, npy_intp step) {
+    const uintptr_t bytes = ferry_dtype_size(l->dtypes[1]);
+    return step != 0 && (((uintptr_t)data | (uintptr_t)step) & (bytes - 1)) == 0 && ferry_owns(data);
+}
+
+/* *result is one element in ferry memory. Waits. */
+static ferry_status reduce(const loop *l, char *data, int64_t n, npy_intp step, void *result) {
+    ferry_view in = {.data = data, .dtype = l->dtypes[1], .ndim = 1};
+    const ferry_view out = {.data = result, .dtype = l->dtypes[2], .ndim = 0};
+    fexcept_t flags;
+    in.shape[0] = n;
+    in.strides[0] = step;
+    fegetexceptflag(&flags, FE_ALL_EXCEPT);
+    ferry_status status = ferry_reduce(l->reduction, &in, FERRY_REDUCE_ALL, &out, thread_stream());
+    if (status == FERRY_OK)
+        status = ferry_stream_sync(thread_stream());
+    fesetexceptflag(&flags, FE_ALL_EXCEPT);
+    return status;
+}
+
+static void combine(const loop *l, char **args, void *result, void *data) {
+    char *operands[] = {args[0], result, args[2]};
+    const npy_intp one = 1, steps[LOOP_OPERANDS] = {0, 0, 0};
+    l->numpy(operands, &one, steps, data);
+}
+
+/* Infinities and NaNs are rare, and NumPy's loop knows which exceptions brought them about. */
+static bool serve(loop *l, char **args, int64_t n, npy_intp step, void *result, void *data) {
+    const ferry_status status = reduce(l, args[1], n, step, result);
+    if (loop_is_refusal(status) || (status == FERRY_OK && !is_finite(result, l->dtypes[2])))
+        return false;
+    if (status != FERRY_OK) {
+        loop_raise(status);
+        return true;
+    }
+    combine(l, args, result, data);
+    atomic_fetch_add_explicit(&l->launches, 1, memory_order_relaxed);
+    return true;
+}
+
+bool loop_serve_reduction(loop *l, char **args, int64_t n, const npy_intp *steps, void *data) {
+    if (n < loop_gate(&l->reduction_length) || !input_fits(l, args[1], steps[1]) || n < loop_reduction_length(l, data))
+        return false;
+    void *result = ferry_malloc(ELEMENT_BYTES);
+    const bool served = result != NULL && serve(l, args, n, steps[1], result, data);
+    ferry_free(result);
+    return served;
+}
