@@ -34,12 +34,13 @@ typedef struct loop {
 #define LOOP_SHORT 1024
 
 /*
- * The call on a device, if it pays there and can be made there; false leaves it to NumPy's loop, with nothing touched
- * and nothing in flight that it could read. Without the interpreter. A failure of the device is raised as RuntimeError.
+ * A call that is long enough to be looked at: on the device, if it pays there and can be made there, else by NumPy's
+ * loop, which then finds nothing touched, and nothing in flight that it could read. Without the interpreter. A failure
+ * of the device is raised as RuntimeError.
  */
-bool loop_serve(loop *l, char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
+void loop_call(loop *l, char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
 
-/* The same for a full reduction: a loop whose output is its first input, and stands still. */
+/* A full reduction: a loop whose output is its first input, and stands still. Returns whether it has been made. */
 bool loop_serve_reduction(loop *l, char **args, int64_t n, const npy_intp *steps, void *data);
 
 /* The lengths, measured now if they were to be and have not been. `data` is what NumPy calls its loop with. */

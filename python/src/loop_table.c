@@ -23,9 +23,10 @@ static bool found, installed, forked;
 #define TRAMPOLINE(number)                                                                                             \
     static void trampoline_##number(char **args, npy_intp const *dimensions, npy_intp const *steps, void *data) {      \
         loop *l = &loops[number];                                                                                      \
-        if (dimensions[0] < atomic_load_explicit(&l->gate, memory_order_relaxed) ||                                    \
-            !loop_serve(l, args, dimensions, steps, data))                                                             \
+        if (dimensions[0] < atomic_load_explicit(&l->gate, memory_order_relaxed))                                      \
             l->numpy(args, dimensions, steps, data);                                                                   \
+        else                                                                                                           \
+            loop_call(l, args, dimensions, steps, data);                                                               \
     }
 #define NAME(number) trampoline_##number,
 #define TIMES_16(each, p)                                                                                              \

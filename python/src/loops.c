@@ -57,10 +57,11 @@ static bool input_fits(const ferry_view *in, const ferry_view *out) {
 }
 
 static bool output_fits(const ferry_view *out) {
-    return is_aligned(out) && (out->strides[0] != 0 || out->shape[0] == 1) && ferry_owns(out->data);
+    return is_aligned(out) && (out->strides[0] != 0 || out->shape[0] == 1);
 }
 
-/* A signed power raises ValueError for a negative exponent, which only one that repeats can be asked about here. */
+/* A signed power raises ValueError for a negative exponent, which only one that repeats, in its slot, can be asked
+ * about here. */
 static bool exponent_is_negative(const call *c) {
     const ferry_view *exponent = &c->views[1];
     int64_t value;
@@ -82,23 +83,31 @@ static bool call_make(call *c, char **args, const npy_intp *steps) {
         if (!input_fits(&c->views[i], &c->views[nin]))
             return false;
     }
-    return !exponent_is_negative(c);
+    return true;
+}
+
+/* What the thread has launched without waiting may be about to write the element. */
+static ferry_status settle_for(const ferry_view *scalar) {
+    return ferry_owns(scalar->data) ? thread_settle() : FERRY_OK;
 }
 
 /* Small blocks of ferry's stay where they are, and a kernel reads them across the bus. */
-static bool pass_scalars(call *c) {
+static ferry_status pass_scalars(call *c) {
     for (int i = 0; i < c->loop->nin; i++) {
         ferry_view *view = &c->views[i];
         if (!repeats(view))
             continue;
         if (c->scalars == NULL && (c->scalars = ferry_malloc((size_t)SCALAR_BYTES * LOOP_OPERANDS)) == NULL)
-            return false;
+            return FERRY_LIMIT;
+        const ferry_status status = settle_for(view);
+        if (status != FERRY_OK)
+            return status;
         char *slot = (char *)c->scalars + (ptrdiff_t)SCALAR_BYTES * i;
         memcpy(slot, view->data, ferry_dtype_size(view->dtype));
         view->data = slot;
         view->strides[0] = 0;
     }
-    return true;
+    return FERRY_OK;
 }
 
 /* Waits, and says what the loop would have raised, unless the thread is not to wait. */
@@ -160,9 +169,9 @@ bool loop_is_refusal(ferry_status status) {
 }
 
 static bool serve_elementwise(call *c) {
-    if (!pass_scalars(c))
-        return false;
-    const ferry_status status = launch_in_place_of_loop(c);
+    ferry_status status = pass_scalars(c);
+    if (status == FERRY_OK)
+        status = exponent_is_negative(c) ? FERRY_UNSUPPORTED : launch_in_place_of_loop(c);
     ferry_free(c->scalars);
     if (loop_is_refusal(status))
         return false;
@@ -171,10 +180,12 @@ static bool serve_elementwise(call *c) {
     return true;
 }
 
+/* Most calls are turned away by the first line. */
 static bool serve_call(loop *l, char **args, int64_t n, const npy_intp *steps, void *data) {
+    if (n < loop_gate(&l->length) || !ferry_owns(args[l->nin]))
+        return false;
     call c = {.loop = l, .n = n, .scalars = NULL};
-    return n >= loop_gate(&l->length) && call_make(&c, args, steps) && n >= loop_length(l, data) &&
-           serve_elementwise(&c);
+    return call_make(&c, args, steps) && n >= loop_length(l, data) && serve_elementwise(&c);
 }
 
 static bool serve(loop *l, char **args, int64_t n, const npy_intp *steps, void *data) {
@@ -185,11 +196,11 @@ static bool serve(loop *l, char **args, int64_t n, const npy_intp *steps, void *
                : serve_call(l, args, n, steps, data);
 }
 
-bool loop_serve(loop *l, char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
+void loop_call(loop *l, char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
     if (serve(l, args, dimensions[0], steps, data))
-        return true;
+        return;
     const ferry_status status = thread_settle();
     if (status != FERRY_OK)
         loop_raise(status);
-    return false;
+    l->numpy(args, dimensions, steps, data);
 }
