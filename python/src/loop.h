@@ -20,8 +20,8 @@ typedef struct loop {
     _Atomic int64_t length;           /* elements from which on a launch is made */
     _Atomic int64_t reduction_length; /* and a full reduction, for which NumPy calls the same loop */
     PyUFuncGenericFunction numpy;     /* what was there */
-    ferry_op op;
-    ferry_reduction reduction; /* FERRY_REDUCTION_COUNT: none */
+    ferry_op op;                      /* FERRY_OP_COUNT: matmul, whose lengths count multiplications, not elements */
+    ferry_reduction reduction;        /* FERRY_REDUCTION_COUNT: none */
     int nin;
     ferry_dtype dtypes[LOOP_OPERANDS];
     _Atomic uint64_t launches;
@@ -43,9 +43,15 @@ void loop_call(loop *l, char **args, const npy_intp *dimensions, const npy_intp 
 /* A full reduction: a loop whose output is its first input, and stands still. Returns whether it has been made. */
 bool loop_serve_reduction(loop *l, char **args, int64_t n, const npy_intp *steps, void *data);
 
-/* The lengths, measured now if they were to be and have not been. `data` is what NumPy calls its loop with. */
-int64_t loop_length(loop *l, void *data);
-int64_t loop_reduction_length(loop *l, void *data);
+/* A matrix product: dimensions are the number of products, then m, k and n. Returns whether it has been made. */
+bool loop_serve_product(loop *l, char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
+
+/* The length from which on something is quicker on the device. `data` is what NumPy calls its loop with. */
+typedef int64_t (*loop_measure)(const loop *l, void *data);
+int64_t loop_measure_launch(const loop *l, void *data);
+
+/* One of the loop's lengths, measured now if it was to be and has not been. Keeps the processor's flags. */
+int64_t loop_length(loop *l, void *data, _Atomic int64_t *length, loop_measure measure);
 
 /* Sets one of the loop's lengths, unless it has been settled meanwhile. */
 void loop_learn(loop *l, _Atomic int64_t *length, int64_t elements);

@@ -7,6 +7,7 @@
 #include <fenv.h>
 #include <math.h>
 
+#include "loop_trial.h"
 #include "scopes.h"
 
 #define ELEMENT_BYTES 16
@@ -58,8 +59,31 @@ static bool serve(loop *l, char **args, int64_t n, npy_intp step, void *result, 
     return true;
 }
 
+static ferry_status host_side(const trial *t, int64_t n) {
+    char *element = t->arrays[2].view.data, *args[] = {element, t->arrays[1].view.data, element};
+    const npy_intp dimension = n, steps[] = {0, (npy_intp)ferry_dtype_size(t->loop->dtypes[1]), 0};
+    t->loop->numpy(args, &dimension, steps, t->data);
+    return FERRY_OK;
+}
+
+static ferry_status device_side(const trial *t, int64_t n) {
+    const npy_intp step = (npy_intp)ferry_dtype_size(t->loop->dtypes[1]);
+    return reduce(t->loop, t->arrays[1].view.data, n, step, t->arrays[2].view.data);
+}
+
+static int64_t measure(const loop *l, void *data) {
+    static const int64_t lengths[] = {1 << 15, 1 << 18};
+    trial t = {.loop = l, .data = data};
+    if (trial_create(&t, lengths[1], 1) != FERRY_OK)
+        return LOOP_NEVER;
+    const int64_t elements = trial_run(&t, host_side, device_side, lengths, lengths);
+    trial_destroy(&t);
+    return elements;
+}
+
 bool loop_serve_reduction(loop *l, char **args, int64_t n, const npy_intp *steps, void *data) {
-    if (n < loop_gate(&l->reduction_length) || !input_fits(l, args[1], steps[1]) || n < loop_reduction_length(l, data))
+    if (n < loop_gate(&l->reduction_length) || !input_fits(l, args[1], steps[1]) ||
+        n < loop_length(l, data, &l->reduction_length, measure))
         return false;
     void *result = ferry_malloc(ELEMENT_BYTES);
     const bool served = result != NULL && serve(l, args, n, steps[1], result, data);

@@ -58,7 +58,8 @@ _Static_assert(sizeof trampolines / sizeof trampolines[0] == LOOPS_MAX, "one fun
 /* The lock is held. */
 static void set_gate(loop *l) {
     const int64_t launch = loop_gate(&l->length), reduction = loop_gate(&l->reduction_length);
-    atomic_store(&l->gate, watchers > 0 && !forked ? 0 : launch < reduction ? launch : reduction);
+    const bool any = (watchers > 0 && !forked) || (l->op == FERRY_OP_COUNT && launch != LOOP_NEVER);
+    atomic_store(&l->gate, any ? 0 : launch < reduction ? launch : reduction);
 }
 
 void loop_learn(loop *l, _Atomic int64_t *length, int64_t elements) {
@@ -114,21 +115,27 @@ static void unlock_in_child(void) {
 /* Which full reduction the loop makes, in the type that it has everywhere. */
 static ferry_reduction reduction_of(const loop *l) {
     ferry_reduction reduction;
-    if (l->nin != 2 || l->dtypes[0] != l->dtypes[2] || l->dtypes[1] != l->dtypes[2] ||
+    if (l->op == FERRY_OP_COUNT || l->nin != 2 || l->dtypes[0] != l->dtypes[2] || l->dtypes[1] != l->dtypes[2] ||
         ferry_reduction_find(ferry_op_name(l->op), &reduction) != FERRY_OK)
         return FERRY_REDUCTION_COUNT;
     return reduction;
 }
 
+static bool computes(ferry_op op, int nin, const ferry_dtype *types) {
+    ferry_dtype result;
+    if (op == FERRY_OP_COUNT)
+        return types[0] == types[2] && types[1] == types[2] && ferry_dtype_kind(types[2]) != 'c';
+    return ferry_op_dtypes(op, types, nin, NULL, &result) == FERRY_OK && result == types[nin];
+}
+
 /* Whether ferry computes what NumPy's loop with these types does. */
 static bool matches(ferry_op op, int nin, const char *types, loop *out) {
-    ferry_dtype result;
     for (int i = 0; i <= nin; i++) {
         if (!dtype_of_number(types[i], &out->dtypes[i]))
             return false;
         out->signature[i] = types[i];
     }
-    return ferry_op_dtypes(op, out->dtypes, nin, NULL, &result) == FERRY_OK && result == out->dtypes[nin];
+    return computes(op, nin, out->dtypes);
 }
 
 static bool is_known(const PyUFuncObject *ufunc, const int *signature) {
@@ -161,18 +168,22 @@ static PyUFuncObject *ufunc_named(PyObject *numpy, const char *name) {
     return NULL;
 }
 
+static void find_by_name(PyObject *numpy, ferry_op op, const char *name, int nin) {
+    PyUFuncObject *ufunc = ufunc_named(numpy, name);
+    if (ufunc != NULL && ufunc->nin == nin && ufunc->nout == 1)
+        find_loops(op, ufunc);
+    Py_XDECREF(ufunc);
+}
+
 static int find_all(void) {
     if (found)
         return 0;
     PyObject *numpy = PyImport_ImportModule("numpy");
     if (numpy == NULL)
         return -1;
-    for (int op = 0; op < FERRY_OP_COUNT; op++) {
-        PyUFuncObject *ufunc = ufunc_named(numpy, ferry_op_name((ferry_op)op));
-        if (ufunc != NULL && ufunc->nin == ferry_op_arity((ferry_op)op) && ufunc->nout == 1)
-            find_loops((ferry_op)op, ufunc);
-        Py_XDECREF(ufunc);
-    }
+    for (int op = 0; op < FERRY_OP_COUNT; op++)
+        find_by_name(numpy, (ferry_op)op, ferry_op_name((ferry_op)op), ferry_op_arity((ferry_op)op));
+    find_by_name(numpy, FERRY_OP_COUNT, "matmul", 2);
     Py_DECREF(numpy);
     found = true;
     return pthread_atfork(lock_for_fork, unlock_in_parent, unlock_in_child) == 0 ? 0 : -1;
@@ -237,7 +248,7 @@ static PyObject *describe_loop(const loop *l) {
     types[at++] = '-';
     types[at++] = '>';
     types[at] = type_code(l->signature[l->nin]);
-    return Py_BuildValue("ss#KL", ferry_op_name(l->op), types, (Py_ssize_t)at + 1,
+    return Py_BuildValue("ss#KL", l->op != FERRY_OP_COUNT ? ferry_op_name(l->op) : "matmul", types, (Py_ssize_t)at + 1,
                          (unsigned long long)atomic_load(&l->launches), (long long)atomic_load(&l->length));
 }
 

@@ -185,19 +185,23 @@ static bool serve_call(loop *l, char **args, int64_t n, const npy_intp *steps, v
     if (n < loop_gate(&l->length) || !ferry_owns(args[l->nin]))
         return false;
     call c = {.loop = l, .n = n, .scalars = NULL};
-    return call_make(&c, args, steps) && n >= loop_length(l, data) && serve_elementwise(&c);
+    return call_make(&c, args, steps) && n >= loop_length(l, data, &l->length, loop_measure_launch) &&
+           serve_elementwise(&c);
 }
 
-static bool serve(loop *l, char **args, int64_t n, const npy_intp *steps, void *data) {
+static bool serve(loop *l, char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
+    const int64_t n = dimensions[0];
     if (n < 1)
         return false;
+    if (l->op == FERRY_OP_COUNT)
+        return loop_serve_product(l, args, dimensions, steps, data);
     return l->nin == 2 && steps[2] == 0 && steps[0] == 0 && args[0] == args[2]
                ? loop_serve_reduction(l, args, n, steps, data)
                : serve_call(l, args, n, steps, data);
 }
 
 void loop_call(loop *l, char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
-    if (serve(l, args, dimensions[0], steps, data))
+    if (serve(l, args, dimensions, steps, data))
         return;
     const ferry_status status = thread_settle();
     if (status != FERRY_OK)
