@@ -49,6 +49,8 @@ bool loop_serve_product(loop *l, char **args, const npy_intp *dimensions, const 
 /* The length from which on something is quicker on the device. `data` is what NumPy calls its loop with. */
 typedef int64_t (*loop_measure)(const loop *l, void *data);
 int64_t loop_measure_launch(const loop *l, void *data);
+int64_t loop_measure_reduction(const loop *l, void *data);
+int64_t loop_measure_product(const loop *l, void *data);
 
 /* One of the loop's lengths, measured now if it was to be and has not been. Keeps the processor's flags. */
 int64_t loop_length(loop *l, void *data, _Atomic int64_t *length, loop_measure measure);

@@ -84,7 +84,7 @@ static ferry_status device_side(const trial *t, int64_t size) {
 }
 
 /* Small ones: NumPy's loops for integers take a second for 1000 by 1000. */
-static int64_t measure(const loop *l, void *data) {
+int64_t loop_measure_product(const loop *l, void *data) {
     static const int64_t sizes[] = {64, 128}, work[] = {64 * 64 * 64, 128 * 128 * 128};
     trial t = {.loop = l, .data = data};
     if (trial_create(&t, sizes[1] * sizes[1], sizes[1] * sizes[1]) != FERRY_OK)
@@ -104,7 +104,7 @@ bool loop_serve_product(loop *l, char **args, const npy_intp *dimensions, const 
         if (!fits(&views[i]))
             return false;
     }
-    if (work < loop_length(l, data, &l->length, measure))
+    if (work < loop_length(l, data, &l->length, loop_measure_product))
         return false;
     const ferry_status status = multiply(views);
     if (loop_is_refusal(status))

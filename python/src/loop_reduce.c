@@ -71,7 +71,7 @@ static ferry_status device_side(const trial *t, int64_t n) {
     return reduce(t->loop, t->arrays[1].view.data, n, step, t->arrays[2].view.data);
 }
 
-static int64_t measure(const loop *l, void *data) {
+int64_t loop_measure_reduction(const loop *l, void *data) {
     static const int64_t lengths[] = {1 << 15, 1 << 18};
     trial t = {.loop = l, .data = data};
     if (trial_create(&t, lengths[1], 1) != FERRY_OK)
@@ -83,7 +83,7 @@ static int64_t measure(const loop *l, void *data) {
 
 bool loop_serve_reduction(loop *l, char **args, int64_t n, const npy_intp *steps, void *data) {
     if (n < loop_gate(&l->reduction_length) || !input_fits(l, args[1], steps[1]) ||
-        n < loop_length(l, data, &l->reduction_length, measure))
+        n < loop_length(l, data, &l->reduction_length, loop_measure_reduction))
         return false;
     void *result = ferry_malloc(ELEMENT_BYTES);
     const bool served = result != NULL && serve(l, args, n, steps[1], result, data);

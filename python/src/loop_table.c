@@ -264,7 +264,23 @@ static PyObject *loops_list(PyObject *module, PyObject *arguments) {
     return list;
 }
 
+/* What measuring a loop gives, on the simulator too: its full reduction where it has one. By its place in loops(). */
+static PyObject *loops_measure(PyObject *module, PyObject *argument) {
+    (void)module;
+    const long number = PyLong_AsLong(argument);
+    if (number == -1 && PyErr_Occurred())
+        return NULL;
+    if (number < 0 || number >= loop_count)
+        return PyErr_Format(PyExc_IndexError, "there is no loop %ld", number);
+    const loop *l = &loops[number];
+    const loop_measure measure = l->op == FERRY_OP_COUNT                 ? loop_measure_product
+                                 : l->reduction != FERRY_REDUCTION_COUNT ? loop_measure_reduction
+                                                                         : loop_measure_launch;
+    return PyLong_FromLongLong(measure(l, (void *)(uintptr_t)l->ufunc->data[l->index]));
+}
+
 PyMethodDef loop_methods[] = {
+    {"loops_measure", loops_measure, METH_O, NULL},
     {"loops_install", loops_install, METH_O, NULL},
     {"loops_uninstall", loops_uninstall, METH_NOARGS, NULL},
     {"loops_installed", loops_installed, METH_NOARGS, NULL},

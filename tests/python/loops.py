@@ -357,6 +357,15 @@ class Lengths(Case):
             self.skipTest("a device may pay")
         self.assert_launches(lambda: np.log(managed(np.ones(MIB))), 0)
 
+    def test_lengths_can_be_measured(self):
+        """What the simulator takes says nothing, but that there is an answer."""
+        ferry.install()
+        for number, loop in enumerate(ferry.loops()):
+            if loop[:2] in (("add", "dd->d"), ("maximum", "bb->b"), ("matmul", "ff->f"), ("log", "d->d")):
+                self.assertGreaterEqual(ferry._ferry.loops_measure(number), 1024, loop)
+        self.assertRaises(IndexError, ferry._ferry.loops_measure, len(ferry.loops()))
+        self.assertTrue(np.isfinite(np.add.reduce(managed(np.ones(10)))))
+
     def test_without_loops(self):
         ferry.install(threshold=0, length=0)
         ferry.install(threshold=0, loops=False)
