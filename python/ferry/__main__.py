@@ -4,9 +4,10 @@ import io
 import os
 import runpy
 import sys
-from typing import List, Optional
+from typing import Any, Dict, List, Optional
 
 import ferry
+from ferry import _ferry
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -18,12 +19,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--length", type=int, metavar="N",
                         help="elements from which on a loop is launched (default: measured for each operation)")
     parser.add_argument("--no-loops", action="store_true", help="leave NumPy's loops alone")
-    parser.add_argument("--policy", metavar="NAME", help="auto, prefetch, remote or none (default: FERRY_POLICY, or auto)")
+    parser.add_argument("--policy", metavar="NAME",
+                        help="auto, prefetch, remote or none (default: FERRY_POLICY, or auto)")
     parser.add_argument("--report", action="store_true", help="say on standard error, at the end, what crossed")
     target = parser.add_mutually_exclusive_group()
     target.add_argument("-m", dest="module", metavar="module", help="run a library module as a program")
     target.add_argument("-c", dest="command", metavar="command", help="run a program passed as a text")
-    parser.add_argument("--version", action="version", version=f"ferry {ferry.__version__}")
+    parser.add_argument("--version", action="version", version=f"ferry {_ferry.version}")
     return parser
 
 
@@ -55,7 +57,7 @@ def _run(options: argparse.Namespace, arguments: List[str]) -> None:
         _run_script(arguments[0])
 
 
-def _fresh_main() -> dict:
+def _fresh_main() -> Dict[str, Any]:
     """An empty namespace that is also the module __main__, so that pickling finds the program's classes."""
     module = type(sys)("__main__")
     module.__dict__["__builtins__"] = __builtins__

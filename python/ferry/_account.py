@@ -21,8 +21,8 @@ def stats() -> Dict[str, int]:
 class Crossings:
     """What crossed during ``with crossings()``; up to now while the block is still running.
 
-    ``to_device``, ``to_host`` and ``redundant`` are bytes, migrated and across the bus together; ``faults`` counts those
-    of the device and of the host and is 0 unless ``measured``; ``launches`` counts kernels.
+    ``to_device``, ``to_host`` and ``redundant`` are bytes, migrated and across the bus together; ``faults`` counts
+    those of the device and of the host and is 0 unless ``measured``; ``launches`` counts kernels.
     """
 
     def __init__(self) -> None:

@@ -27,10 +27,10 @@ def install(threshold: Size = "1 MiB", length: Optional[int] = None, loops: bool
     functions of NumPy's default data allocator are exchanged. A data allocator (NEP 49) that the program has set for
     itself stays in force where it was set.
 
-    A ufunc's loop becomes a launch when every operand but scalars lies in ferry memory and there are ``length`` elements
-    or more; otherwise it is NumPy's own. ``length=None`` stands for the length from which on a launch was measured to
-    be quicker, operation by operation (never on the simulator); a number is taken as it is. ``loops=False`` leaves
-    NumPy's loops alone.
+    A ufunc's loop becomes a launch when every operand but scalars lies in ferry memory and there are ``length``
+    elements or more; otherwise it is NumPy's own. ``length=None`` stands for the length from which on a launch was
+    measured to be quicker, operation by operation (never on the simulator); a number is taken as it is, and for matrix
+    products counts multiplications. ``loops=False`` leaves NumPy's loops alone.
 
     May be called again, to change the figures. ValueError for a size that is none; RuntimeError when the library cannot
     start.
@@ -58,8 +58,8 @@ def uninstall() -> None:
 def allocator(threshold: Size = "1 MiB") -> Iterator[None]:
     """Inside the block, arrays of ``threshold`` bytes and more are born in ferry memory.
 
-    Sets NumPy's data allocator in the current context (NEP 49), so it holds for this thread or task only, and changes no
-    loops. Within it the threshold of ``install()`` does not count. Arrays outlive the block.
+    Sets NumPy's data allocator in the current context (NEP 49), so it holds for this thread or task only, and changes
+    no loops. Within it the threshold of ``install()`` does not count. Arrays outlive the block.
     """
     before = _ferry.allocator_enter(size_in_bytes(threshold))
     try:

@@ -22,11 +22,11 @@ def policy(name: str) -> Iterator[None]:
 def stream() -> Iterator[None]:
     """Inside the block, this thread's loops are launched without waiting for them; leaving it waits for them all.
 
-    Until then, or until ``sync()``, a result may only go into ufuncs of arrays of its own shape and type, and of scalars.
-    Everything else looks at memory without waiting: indexing, printing and copying, but also a ufunc that broadcasts or
-    casts it, which NumPy does piece by piece through buffers before it calls any loop. Loops that NumPy computes itself,
-    and full reductions, wait. Floating-point exceptions are not looked for. RuntimeError, at the end, when a kernel
-    failed.
+    Until then, or until ``sync()``, a result may only go into ufuncs of arrays of its own shape and type, and of
+    scalars. Everything else looks at memory without waiting: indexing, printing and copying, but also a ufunc that
+    broadcasts or casts it, which NumPy does piece by piece through buffers before it calls any loop. Loops that NumPy
+    computes itself, and full reductions, wait. Floating-point exceptions are not looked for. RuntimeError, at the end,
+    when a kernel failed.
     """
     _ferry.stream_enter()
     try:

@@ -71,8 +71,9 @@ void loop_learn(loop *l, _Atomic int64_t *length, int64_t elements) {
     pthread_mutex_unlock(&lock);
 }
 
-static void set_lengths(int64_t length) {
+static void set_lengths(int64_t wanted) {
     pthread_mutex_lock(&lock);
+    const int64_t length = forked ? LOOP_NEVER : wanted;
     for (int i = 0; i < loop_count; i++) {
         atomic_store(&loops[i].length, length);
         atomic_store(&loops[i].reduction_length, loops[i].reduction != FERRY_REDUCTION_COUNT ? length : LOOP_NEVER);

@@ -236,7 +236,8 @@ np.exp(np.ones(1 << 17))
         self.assertRegex(result.stderr, "^ferry: 1 launches, ")
 
     def test_command_and_module(self):
-        result = self.run_ferry("-c", "import sys, numpy, ferry; print(sys.argv, ferry.owns(numpy.empty(1 << 20)))", "a", "-b")
+        command = "import sys, numpy, ferry; print(sys.argv, ferry.owns(numpy.empty(1 << 20)))"
+        result = self.run_ferry("-c", command, "a", "-b")
         self.assertEqual((result.stdout, result.returncode), ("['-c', 'a', '-b'] True\n", 0), result.stderr)
         result = self.run_ferry("-m", "timeit", "-n", "1", "-r", "1", "import ferry; assert ferry.info()['loops']")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -250,7 +251,8 @@ np.exp(np.ones(1 << 17))
         self.assertTrue(result.stderr.endswith("ZeroDivisionError: division by zero\n"))
 
     def test_wrong_usage(self):
-        for arguments in ([], ["--threshold", "much", "-c", "1"], ["--policy", "best", "-c", "1"], ["--nonsense", "x.py"]):
+        for arguments in ([], ["--threshold", "much", "-c", "1"], ["--policy", "best", "-c", "1"],
+                          ["--nonsense", "x.py"]):
             result = self.run_ferry(*arguments)
             self.assertEqual(result.returncode, 2, arguments)
             self.assertIn("usage: python -m ferry", result.stderr)

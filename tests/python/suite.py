@@ -1,9 +1,9 @@
 """
-Another package's own tests with everything in ferry memory and through ferry's loops, and without: who fails only with us?
+Another package's own tests with everything in ferry memory and through ferry's loops, and without: who fails with us?
 
     suite.py numpy|pandas|scipy [ARGUMENTS of pytest's]
 
-Needs pytest and hypothesis beside the package. Takes many minutes. Exit status: 0 the same fail, 1 more fail, 77 skipped.
+Needs pytest and hypothesis beside the package. Takes many minutes. Exit status: 0 no more fail, 1 some do, 77 skipped.
 """
 import importlib.util
 import json
@@ -16,7 +16,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SUITES = {
     # All but the slow tests, the typing tests, and those of a compiler of Fortran.
     "numpy": ["--pyargs", "numpy", "-m", "not slow", "--ignore-glob=*typing*", "--ignore-glob=*f2py*"],
-    "pandas": ["--pyargs", "pandas.tests.arithmetic", "pandas.tests.reductions", "pandas.tests.frame", "-m", "not slow"],
+    "pandas": ["--pyargs", "pandas.tests.arithmetic", "pandas.tests.reductions", "pandas.tests.frame",
+               "-m", "not slow"],
     "scipy": ["--pyargs", "scipy.special", "scipy.ndimage", "-m", "not slow"],
 }
 

@@ -1,4 +1,7 @@
-"""For pytest: everything in ferry memory and through its loops when FERRY_SUITE is "ferry"; writes who failed to FERRY_SUITE_OUTCOMES."""
+"""
+For pytest: everything in ferry memory and through its loops when FERRY_SUITE is "ferry"; who failed is written to the
+file FERRY_SUITE_OUTCOMES.
+"""
 import json
 import os
 
