@@ -67,6 +67,9 @@ static inline int64_t loop_gate(const _Atomic int64_t *length) {
 /* Raises RuntimeError, or what the status stands for, on a thread that does not hold the interpreter. */
 void loop_raise(ferry_status status);
 
+/* Sets the processor's flags, at which NumPy looks when its loops have ended, for FERRY_FP_… values. */
+void loop_raise_exceptions(unsigned exceptions);
+
 /* Errors that precede every write, and that NumPy's loop makes good. */
 bool loop_is_refusal(ferry_status status);
 

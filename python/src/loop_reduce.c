@@ -5,19 +5,11 @@
 #include "loop.h"
 
 #include <fenv.h>
-#include <math.h>
 
 #include "loop_trial.h"
 #include "scopes.h"
 
 #define ELEMENT_BYTES 16
-
-static bool is_finite(const void *element, ferry_dtype dtype) {
-    double value = 0;
-    if (ferry_dtype_kind(dtype) == 'f')
-        ferry_dtype_cast(dtype, FERRY_FLOAT64)((char *)&value, 0, element, 0, 1);
-    return isfinite(value) != 0;
-}
 
 static bool input_fits(const loop *l, const char *data, npy_intp step) {
     const uintptr_t bytes = ferry_dtype_size(l->dtypes[1]);
@@ -29,13 +21,14 @@ static ferry_status reduce(const loop *l, char *data, int64_t n, npy_intp step, 
     ferry_view in = {.data = data, .dtype = l->dtypes[1], .ndim = 1};
     const ferry_view out = {.data = result, .dtype = l->dtypes[2], .ndim = 0};
     fexcept_t flags;
+    unsigned exceptions = 0;
     in.shape[0] = n;
     in.strides[0] = step;
     fegetexceptflag(&flags, FE_ALL_EXCEPT);
-    ferry_status status = ferry_reduce(l->reduction, &in, FERRY_REDUCE_ALL, &out, thread_stream());
-    if (status == FERRY_OK)
-        status = ferry_stream_sync(thread_stream());
+    const ferry_status status =
+        ferry_reduce_checked(l->reduction, &in, FERRY_REDUCE_ALL, &out, thread_stream(), &exceptions);
     fesetexceptflag(&flags, FE_ALL_EXCEPT);
+    loop_raise_exceptions(exceptions);
     return status;
 }
 
@@ -45,10 +38,9 @@ static void combine(const loop *l, char **args, void *result, void *data) {
     l->numpy(operands, &one, steps, data);
 }
 
-/* Infinities and NaNs are rare, and NumPy's loop knows which exceptions brought them about. */
 static bool serve(loop *l, char **args, int64_t n, npy_intp step, void *result, void *data) {
     const ferry_status status = reduce(l, args[1], n, step, result);
-    if (loop_is_refusal(status) || (status == FERRY_OK && !is_finite(result, l->dtypes[2])))
+    if (loop_is_refusal(status))
         return false;
     if (status != FERRY_OK) {
         loop_raise(status);

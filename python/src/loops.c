@@ -124,8 +124,7 @@ static ferry_status launch(const call *c, unsigned *exceptions) {
     return status;
 }
 
-/* NumPy looks at the processor's flags when its loops have ended. */
-static void raise_exceptions(unsigned exceptions) {
+void loop_raise_exceptions(unsigned exceptions) {
     static const struct {
         unsigned exception;
         int flag;
@@ -149,7 +148,7 @@ static ferry_status launch_in_place_of_loop(const call *c) {
     fegetexceptflag(&flags, FE_ALL_EXCEPT);
     const ferry_status status = launch(c, &exceptions);
     fesetexceptflag(&flags, FE_ALL_EXCEPT);
-    raise_exceptions(exceptions);
+    loop_raise_exceptions(exceptions);
     if (site != 0)
         ferry_site_set(before);
     if (status == FERRY_OK)
