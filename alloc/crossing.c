@@ -89,6 +89,9 @@ static void prepare_operand(const struct plan *plan, const struct operand *opera
         return;
     }
     memories_begin(&operand->place);
+    if (operand->place.storage->memories.exports > 0) {
+        memories_suspect(&operand->place);
+    }
     if (!is_by_hand(plan, forced)) {
         memories_use(&operand->place, plan->user >= 0 && operand->given.access == FERRY_WRITE);
     }
@@ -113,6 +116,7 @@ static void plan_operand(struct plan *plan, const struct operands *operands, siz
                             .counted = by_hand                       ? 0
                                        : passes == FERRY_PASSES_MANY ? 1
                                                                      : passes,
+                            .keep_contents = operand->place.storage->memories.exports > 0,
                             .by_hand = by_hand};
     if (operands->n > 1) {
         consider_others(&demand, operands, at);

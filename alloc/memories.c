@@ -7,13 +7,17 @@
 /* A host that touches less than this part of a storage has sampled it: no reason to let the next one live there. */
 #define SAMPLE_PART 8
 
+static void clear_flags(const struct storage_place *place, page_state flags) {
+    const size_t first = region_page(place->region, place->base);
+    residency_clear_flags(&place->region->residency, first, first + place->storage->pages, flags);
+}
+
 void memories_begin(const struct storage_place *place) {
     struct storage *storage = place->storage;
     if (!storage->fresh || place->region->tiny) {
         return;
     }
-    const size_t first = region_page(place->region, place->base);
-    residency_clear_flags(&place->region->residency, first, first + storage->pages, STATE_CROSSED | STATE_PASSES_MASK);
+    clear_flags(place, STATE_CROSSED | STATE_PASSES_MASK);
     storage->memories = (struct memories){.born_at = storage->born_at};
     if (storage->born.known) {
         storage->memories.history.passes = storage->born.passes;
@@ -21,6 +25,10 @@ void memories_begin(const struct storage_place *place) {
         storage->memories.history.from_site = true;
     }
     storage->fresh = false;
+}
+
+void memories_suspect(const struct storage_place *place) {
+    clear_flags(place, STATE_CROSSED);
 }
 
 void memories_use(const struct storage_place *place, bool overwritten_by_device) {

@@ -18,6 +18,7 @@ struct memories {
     bool used;           /* by a kernel or the host, not only advised about or moved by hand */
     bool born_on_device; /* the first was a kernel that overwrites */
     bool taught;         /* its site has learnt from it */
+    uint32_t exports;    /* others who may use it without saying so: ferry_export_begin */
     enum latest { USED_BY_DEVICE, USED_BY_HOST, MOVED_BY_HAND } latest;
     ferry_site born_at;
     /* On whose behalf a device last used it, and its bytes last crossed. */
@@ -37,6 +38,9 @@ void memories_begin(const struct storage_place *place);
 
 /* A kernel or the host is about to use it. `overwritten_by_device`: it is a kernel that overwrites. */
 void memories_use(const struct storage_place *place, bool overwritten_by_device);
+
+/* Before a use of what others may have written since the last one: nothing of it counts as having crossed. */
+void memories_suspect(const struct storage_place *place);
 
 /* Passes of devices since the host's last touch of pages that have counted `exact` of them, STATE_PASSES_MAX at most:
  * what is beyond only the storage as a whole has counted. */

@@ -30,6 +30,9 @@ void observe_pages(const struct region *region, size_t page, size_t n, unsigned 
  */
 static bool is_due(struct storage *storage) {
     struct observer *observer = &storage->memories.observer;
+    if (storage->memories.exports > 0) {
+        return use_has_ended(storage); /* whoever has it waits for nobody */
+    }
     if (observer->round == round_now) {
         return ++observer->launches >= OBSERVE_LAUNCHES_MAX && !use_pending(storage);
     }

@@ -64,7 +64,7 @@ struct demand {
     ferry_access pages_access; /* of all operands of the launch together */
     unsigned passes;           /* that the launch makes, at least 1 */
     unsigned counted;          /* of them, as remembered: an unknown number is one */
-    bool keep_contents;        /* a WRITE whose pages hold bytes that somebody else reads */
+    bool keep_contents;        /* a WRITE whose pages hold bytes that somebody else may read */
     bool shares_pages;         /* perhaps, with an operand planned before */
     bool by_hand;              /* moved, not used */
 };

@@ -116,6 +116,18 @@ FERRY_API ferry_status ferry_prefetch(const ferry_view *view, ferry_place to, fe
 FERRY_API ferry_place ferry_view_place(const ferry_view *view);
 
 /*
+ * Hands the storage that the view lies in to somebody who uses it without saying so, such as another library's kernels:
+ * waits for the work that uses it, and from here to ferry_export_end lets it count as possibly written at any time, on
+ * either side. Then no crossing of it is redundant, none of its pages loses its contents to a discard, and whether the
+ * host has touched it is asked at every use. Calls nest. What the other has queued is the caller's to wait for before
+ * the next use by ferry or the host. Memory that is not ferry's, a view of no elements, and blocks under 4 KiB, which
+ * never migrate, need none of it: success. FERRY_INVALID_ARGUMENT (a view beyond its block), FERRY_BACKEND.
+ */
+FERRY_API ferry_status ferry_export_begin(const ferry_view *view);
+/* The other is done. Freeing the block ends every export of it. */
+FERRY_API void ferry_export_end(const ferry_view *view);
+
+/*
  * The address through which device code reaches managed memory: `address` itself on CUDA, an alias on the simulator,
  * whose host kernels must use it (touching the address itself counts as the host's touch).
  */
