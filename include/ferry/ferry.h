@@ -4,6 +4,7 @@
 
 #include "ferry/apply.h"
 #include "ferry/cache.h"
+#include "ferry/dlpack.h"
 #include "ferry/dtype.h"
 #include "ferry/kernel.h"
 #include "ferry/link.h"
@@ -17,6 +18,7 @@
 #include "ferry/stats.h"
 #include "ferry/status.h"
 #include "ferry/strict.h"
+#include "ferry/torch.h"
 #include "ferry/version.h"
 #include "ferry/view.h"
 
