@@ -9,12 +9,17 @@ import os as _os
 _os.environ.setdefault("FERRY_SIM_TOUCH", "off")
 
 from ._account import Crossings, crossings, explain, info, stats  # noqa: E402
+from ._array import (  # noqa: E402
+    arange, array, asarray, empty, empty_like, from_dlpack, full, linspace, load, ndarray, ones, save, set_copy_threads,
+    zeros, zeros_like)
 from ._install import allocator, install, loops, uninstall  # noqa: E402
 from ._library import calibrate, library_path, owns, trim  # noqa: E402
 from ._scopes import policy, stream, sync  # noqa: E402
 from ._ferry import version as __version__  # noqa: E402
 
 __all__ = [
-    "Crossings", "allocator", "calibrate", "crossings", "explain", "info", "install", "library_path", "loops", "owns",
-    "policy", "stats", "stream", "sync", "trim", "uninstall",
+    "Crossings", "allocator", "arange", "array", "asarray", "calibrate", "crossings", "empty",
+    "empty_like", "explain", "from_dlpack", "full", "info", "install", "library_path", "linspace", "load",
+    "loops", "ndarray", "ones", "owns", "policy", "save", "set_copy_threads", "stats", "stream", "sync",
+    "trim", "uninstall", "zeros", "zeros_like",
 ]

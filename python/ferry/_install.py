@@ -31,6 +31,7 @@ def install(threshold: Size = "1 MiB", length: Optional[int] = None, loops: bool
     elements or more; otherwise it is NumPy's own. ``length=None`` stands for the length from which on a launch was
     measured to be quicker, operation by operation (never on the simulator); a number is taken as it is, and for matrix
     products counts multiplications. ``loops=False`` leaves NumPy's loops alone.
+    Whole calls on ``ferry.ndarray`` are launched from the same lengths, also without ``install()``.
 
     May be called again, to change the figures. ValueError for a size that is none; RuntimeError when the library cannot
     start.
@@ -44,6 +45,7 @@ def install(threshold: Size = "1 MiB", length: Optional[int] = None, loops: bool
             _ferry.loops_install(_ferry.LENGTH_MEASURED if length is None else length)
         else:
             _ferry.loops_uninstall()
+        _ferry.calls_set_length(_ferry.LENGTH_MEASURED if length is None else length)
         _ferry.allocator_install(threshold_bytes)
 
 
@@ -52,6 +54,7 @@ def uninstall() -> None:
     with _lock:
         _ferry.allocator_uninstall()
         _ferry.loops_uninstall()
+        _ferry.calls_set_length(_ferry.LENGTH_MEASURED)
 
 
 @contextlib.contextmanager

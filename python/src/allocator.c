@@ -23,6 +23,7 @@
 typedef struct scope {
     _Atomic size_t threshold_bytes;
     PyDataMem_Handler handler; /* of a context; unused by the default one */
+    _Atomic(PyObject *) capsule;
     struct scope *next;
 } scope;
 
@@ -227,20 +228,43 @@ static scope *scope_find(size_t threshold_bytes) {
     return found;
 }
 
+/* A capsule of the scope's handler, made once and kept; NULL with an exception set. */
+static PyObject *scope_capsule(scope *s) {
+    PyObject *capsule = atomic_load_explicit(&s->capsule, memory_order_acquire), *none = NULL;
+    if (capsule != NULL)
+        return capsule;
+    capsule = PyCapsule_New(&s->handler, "mem_handler", NULL);
+    if (capsule != NULL && !atomic_compare_exchange_strong(&s->capsule, &none, capsule)) {
+        Py_DECREF(capsule);
+        capsule = none;
+    }
+    return capsule;
+}
+
+PyObject *allocator_use(size_t threshold_bytes) {
+    if (keep_ordinary() < 0)
+        return NULL;
+    sites_start();
+    scope *found = scope_find(threshold_bytes);
+    PyObject *capsule = found != NULL ? scope_capsule(found) : PyErr_NoMemory();
+    return capsule == NULL ? NULL : PyDataMem_SetHandler(capsule);
+}
+
+void allocator_leave(PyObject *before) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    Py_XDECREF(PyDataMem_SetHandler(before));
+    Py_DECREF(before);
+    PyErr_Restore(type, value, traceback);
+}
+
 /* Returns the handler that was in force, for allocator_set. */
 static PyObject *allocator_enter(PyObject *module, PyObject *argument) {
     (void)module;
     const size_t threshold_bytes = PyLong_AsSize_t(argument);
-    if ((threshold_bytes == (size_t)-1 && PyErr_Occurred()) || keep_ordinary() < 0)
+    if (threshold_bytes == (size_t)-1 && PyErr_Occurred())
         return NULL;
-    sites_start();
-    scope *found = scope_find(threshold_bytes);
-    PyObject *capsule = found != NULL ? PyCapsule_New(&found->handler, "mem_handler", NULL) : PyErr_NoMemory();
-    if (capsule == NULL)
-        return NULL;
-    PyObject *before = PyDataMem_SetHandler(capsule);
-    Py_DECREF(capsule);
-    return before;
+    return allocator_use(threshold_bytes);
 }
 
 static PyObject *allocator_set(PyObject *module, PyObject *capsule) {

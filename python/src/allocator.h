@@ -2,12 +2,18 @@
 #ifndef FERRY_PYTHON_ALLOCATOR_H
 #define FERRY_PYTHON_ALLOCATOR_H
 
-#include "ferry/ferry.h"
+#include "module.h"
 
 /*
  * The site of the block at `data` if it was the calling thread's latest allocation and nobody has asked since, else 0:
  * a loop runs without the interpreter, but its result has just been allocated.
  */
 ferry_site allocator_take_site(const void *data);
+
+/* Blocks of the threshold and more are born in ferry memory, in the current context. Returns the handler before, a new
+ * reference for allocator_leave, or NULL with an exception set. */
+PyObject *allocator_use(size_t threshold_bytes);
+/* Keeps a pending exception. */
+void allocator_leave(PyObject *before);
 
 #endif

@@ -31,6 +31,16 @@ bool dtype_of_number(int number, ferry_dtype *out) {
     return false;
 }
 
+int number_of_dtype(ferry_dtype dtype) {
+    static const int numbers[FERRY_DTYPE_COUNT] = {
+        [FERRY_BOOL] = NPY_BOOL,        [FERRY_INT8] = NPY_INT8,         [FERRY_UINT8] = NPY_UINT8,
+        [FERRY_INT16] = NPY_INT16,      [FERRY_UINT16] = NPY_UINT16,     [FERRY_INT32] = NPY_INT32,
+        [FERRY_UINT32] = NPY_UINT32,    [FERRY_INT64] = NPY_INT64,       [FERRY_UINT64] = NPY_UINT64,
+        [FERRY_FLOAT16] = NPY_FLOAT16,  [FERRY_FLOAT32] = NPY_FLOAT32,   [FERRY_FLOAT64] = NPY_FLOAT64,
+        [FERRY_COMPLEX64] = NPY_CFLOAT, [FERRY_COMPLEX128] = NPY_CDOUBLE};
+    return numbers[dtype];
+}
+
 int view_of_array(PyArrayObject *array, ferry_view *out) {
     ferry_dtype dtype;
     PyArray_Descr *description = PyArray_DESCR(array);
@@ -61,6 +71,28 @@ static PyArrayObject *checked_array(PyObject *object) {
     return NULL;
 }
 
+int view_of_object(PyObject *object, ferry_view *out) {
+    PyArrayObject *array = checked_array(object);
+    return array == NULL ? -1 : view_of_array(array, out);
+}
+
+int acquire_for_host(PyArrayObject *array, ferry_access access) {
+    ferry_view view;
+    ferry_status status;
+    if (PyArray_NBYTES(array) < ACQUIRED_BYTES || !ferry_owns(PyArray_DATA(array)))
+        return 0;
+    if (view_of_array(array, &view) < 0) {
+        PyErr_Clear();
+        return 0;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    status = ferry_host_acquire(&view, view.readonly ? FERRY_READ : access);
+    Py_END_ALLOW_THREADS;
+    if (status != FERRY_OK)
+        raise_status(status);
+    return status == FERRY_OK ? 0 : -1;
+}
+
 static PyObject *array_owns(PyObject *module, PyObject *object) {
     (void)module;
     PyArrayObject *array = checked_array(object);
@@ -71,8 +103,7 @@ static PyObject *array_explain(PyObject *module, PyObject *object) {
     (void)module;
     ferry_view view;
     char text[1024];
-    PyArrayObject *array = checked_array(object);
-    if (array == NULL || view_of_array(array, &view) < 0)
+    if (view_of_object(object, &view) < 0)
         return NULL;
     const ferry_status status = ferry_explain(&view, text, sizeof text);
     return status == FERRY_OK ? PyUnicode_FromString(text) : raise_status(status);

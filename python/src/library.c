@@ -25,6 +25,11 @@ static PyObject *library_limit(PyObject *module, PyObject *arguments) {
     return PyLong_FromSize_t(ferry_limit());
 }
 
+static PyObject *library_device_count(PyObject *module, PyObject *arguments) {
+    (void)module, (void)arguments;
+    return PyLong_FromLong(ferry_device_count());
+}
+
 static PyObject *library_default_policy(PyObject *module, PyObject *arguments) {
     (void)module, (void)arguments;
     return PyUnicode_FromString(ferry_policy_name(ferry_heap_policy(ferry_heap_default())));
@@ -98,6 +103,7 @@ PyMethodDef library_methods[] = {
     {"backend", library_backend, METH_NOARGS, NULL},
     {"limit", library_limit, METH_NOARGS, NULL},
     {"default_policy", library_default_policy, METH_NOARGS, NULL},
+    {"device_count", library_device_count, METH_NOARGS, NULL},
     {"devices", library_devices, METH_NOARGS, NULL},
     {"link_costs", library_link_costs, METH_VARARGS, NULL},
     {"parse_size", library_parse_size, METH_O, NULL},

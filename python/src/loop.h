@@ -17,11 +17,12 @@ typedef struct loop {
     /* Calls of fewer elements go straight to NumPy's loop, at the cost of this comparison: `length`, or 0 while any
      * thread must be asked whether it has launches under way. */
     _Atomic int64_t gate;
-    _Atomic int64_t length;           /* elements from which on a launch is made */
-    _Atomic int64_t reduction_length; /* and a full reduction, for which NumPy calls the same loop */
-    PyUFuncGenericFunction numpy;     /* what was there */
-    ferry_op op;                      /* FERRY_OP_COUNT: matmul, whose lengths count multiplications, not elements */
-    ferry_reduction reduction;        /* FERRY_REDUCTION_COUNT: none */
+    _Atomic int64_t length;                             /* elements from which on a launch is made */
+    _Atomic int64_t reduction_length;                   /* and a full reduction, for which NumPy calls the same loop */
+    _Atomic int64_t call_length, call_reduction_length; /* the two for whole calls, which need no install() */
+    PyUFuncGenericFunction numpy;                       /* what was there */
+    ferry_op op;               /* FERRY_OP_COUNT: matmul, whose lengths count multiplications, not elements */
+    ferry_reduction reduction; /* FERRY_REDUCTION_COUNT: none */
     int nin;
     ferry_dtype dtypes[LOOP_OPERANDS];
     _Atomic uint64_t launches;
@@ -72,6 +73,11 @@ void loop_raise_exceptions(unsigned exceptions);
 
 /* Errors that precede every write, and that NumPy's loop makes good. */
 bool loop_is_refusal(ferry_status status);
+
+/* The length that is measured for calls of the operation on inputs of one type, or for reductions by it, whatever is
+ * installed; LOOP_NEVER where NumPy has no such loop. */
+int64_t loops_call_length(ferry_op op, ferry_dtype dtype, bool reduces);
+int64_t loop_call_length(loop *l, bool reduces);
 
 /* +1, −1: one more, one fewer block of code in which loops do not wait. */
 void loops_watch(int change);

@@ -47,3 +47,10 @@ int64_t loop_length(loop *l, void *data, _Atomic int64_t *length, loop_measure m
     loop_learn(l, length, elements);
     return elements;
 }
+
+int64_t loop_call_length(loop *l, bool reduces) {
+    const loop_measure launch = l->op == FERRY_OP_COUNT ? loop_measure_product : loop_measure_launch;
+    void *data = l->ufunc->data[l->index];
+    return reduces ? loop_length(l, data, &l->call_reduction_length, loop_measure_reduction)
+                   : loop_length(l, data, &l->call_length, launch);
+}

@@ -150,7 +150,16 @@ static bool is_known(const PyUFuncObject *ufunc, const int *signature) {
 static void find_loops(ferry_op op, PyUFuncObject *ufunc) {
     for (int i = 0; i < ufunc->ntypes && loop_count < LOOPS_MAX; i++) {
         loop *l = &loops[loop_count];
-        *l = (loop){.op = op, .nin = ufunc->nin, .ufunc = ufunc, .index = i, .numpy = ufunc->functions[i]};
+        *l = (loop){.gate = LOOP_NEVER,
+                    .length = LOOP_NEVER,
+                    .reduction_length = LOOP_NEVER,
+                    .call_length = LOOP_MEASURED,
+                    .call_reduction_length = LOOP_MEASURED,
+                    .op = op,
+                    .nin = ufunc->nin,
+                    .ufunc = ufunc,
+                    .index = i,
+                    .numpy = ufunc->functions[i]};
         if (!matches(op, ufunc->nin, ufunc->types + (ptrdiff_t)i * ufunc->nargs, l) || is_known(ufunc, l->signature))
             continue;
         l->reduction = reduction_of(l);
@@ -188,6 +197,19 @@ static int find_all(void) {
     Py_DECREF(numpy);
     found = true;
     return pthread_atfork(lock_for_fork, unlock_in_parent, unlock_in_child) == 0 ? 0 : -1;
+}
+
+int64_t loops_call_length(ferry_op op, ferry_dtype dtype, bool reduces) {
+    if (find_all() < 0) {
+        PyErr_Clear();
+        return LOOP_NEVER;
+    }
+    for (int i = 0; i < loop_count; i++) {
+        loop *l = &loops[i];
+        if (l->op == op && l->dtypes[0] == dtype && (!reduces || l->reduction != FERRY_REDUCTION_COUNT))
+            return loop_call_length(l, reduces);
+    }
+    return LOOP_NEVER;
 }
 
 /* What somebody else may have put there since the last time counts as NumPy's. */

@@ -1,6 +1,7 @@
 #define FERRY_IMPORTS_NUMPY
 #include "module.h"
 
+#include "array_type.h"
 #include "loop.h"
 
 PyObject *raise_status(ferry_status status) {
@@ -35,12 +36,14 @@ static int claim_process(void) {
 static int module_execute(PyObject *module) {
     if (claim_process() < 0 || _import_array() < 0 || _import_umath() < 0)
         return -1;
-    PyMethodDef *const tables[] = {allocator_methods, array_methods, counter_methods,
-                                   library_methods,   loop_methods,  scope_methods};
+    PyMethodDef *const tables[] = {allocator_methods, array_methods,   call_methods, copy_methods,   counter_methods,
+                                   dlpack_methods,    library_methods, loop_methods, memory_methods, scope_methods};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         if (PyModule_AddFunctions(module, tables[i]) < 0)
             return -1;
     }
+    if (array_type_create(module) < 0)
+        return -1;
     if (PyModule_AddIntConstant(module, "LENGTH_MEASURED", LOOP_MEASURED) < 0)
         return -1;
     return PyModule_AddStringConstant(module, "version", ferry_version());

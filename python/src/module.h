@@ -26,8 +26,14 @@ PyObject *raise_status(ferry_status status);
 /* None on success. */
 PyObject *none_or_raise(ferry_status status);
 
+/* Py_NewRef, which Python 3.9 has not. */
+static inline PyObject *new_reference(PyObject *object) {
+    Py_INCREF(object);
+    return object;
+}
+
 /* Functions of the module, in tables that end with an empty entry. */
-extern PyMethodDef allocator_methods[], array_methods[], counter_methods[], library_methods[], loop_methods[],
-    scope_methods[];
+extern PyMethodDef allocator_methods[], array_methods[], call_methods[], copy_methods[], counter_methods[],
+    dlpack_methods[], library_methods[], loop_methods[], memory_methods[], scope_methods[];
 
 #endif

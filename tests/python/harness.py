@@ -1,4 +1,5 @@
 """What the tests of the package share. Exit status: 0 passed, 1 failed, 77 skipped: no backend as asked for."""
+import importlib
 import os
 import subprocess
 import sys
@@ -35,6 +36,23 @@ def run_python(*arguments, **environment):
     """A Python of the same kind, with the package. Its text on standard output and error, and its status."""
     return subprocess.run([sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           env={**os.environ, **environment}, stdin=subprocess.DEVNULL)
+
+
+def needs(name):
+    """The package of that name, for a test with a real device. The program is skipped without either."""
+    try:
+        package = importlib.import_module(name)
+    except Exception as error:  # noqa: B902: a package without its driver fails in its own way
+        print(f"skipped: no {name}: {error}")
+        sys.exit(77)
+    try:
+        backend = ferry.info()["backend"]
+    except RuntimeError as error:
+        backend = str(error)
+    if backend != "cuda":
+        print(f"skipped: the backend is {backend}")
+        sys.exit(77)
+    return package
 
 
 class Case(unittest.TestCase):

@@ -1,0 +1,36 @@
+/* Whole calls of ufuncs, computed by ferry. */
+#ifndef FERRY_PYTHON_ARRAY_CALL_H
+#define FERRY_PYTHON_ARRAY_CALL_H
+
+#include "module.h"
+
+/*
+ * A call as NumPy describes it to __array_ufunc__: the ufunc, the inputs and outputs as plain arrays or scalars.
+ * out NULL: to be made.
+ */
+typedef struct whole_call {
+    PyObject *ufunc;
+    PyObject *inputs; /* a tuple */
+    PyArrayObject *out;
+    PyObject *keywords; /* but out; NULL: none */
+} whole_call;
+
+/*
+ * The result, a new reference to a plain array or to `out`; NULL without an exception where NumPy is to compute it, and
+ * nothing has been touched; NULL with one when it failed. Called while blocks are born in ferry memory.
+ */
+PyObject *call_elementwise(const whole_call *call);
+PyObject *call_reduction(const whole_call *call);
+
+/* Whether so many elements of a type are worth a launch, or a reduction on the device: as for NumPy's loops. */
+bool call_pays(ferry_op op, ferry_dtype dtype, bool reduces, int64_t elements);
+/* A launch on a device that is only modelled never pays. */
+bool call_never_pays(void);
+
+/* Errors that precede every write: NumPy says what is wrong, or does it. */
+bool call_is_refused(ferry_status status);
+
+/* One more has been served. */
+void call_count(void);
+
+#endif
