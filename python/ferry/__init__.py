@@ -14,12 +14,21 @@ from ._array import (  # noqa: E402
     zeros, zeros_like)
 from ._install import allocator, install, loops, uninstall  # noqa: E402
 from ._library import calibrate, library_path, owns, trim  # noqa: E402
+from ._plugins import cupy_allocator, torch_allocator  # noqa: E402
 from ._scopes import policy, stream, sync  # noqa: E402
 from ._ferry import version as __version__  # noqa: E402
 
 __all__ = [
-    "Crossings", "allocator", "arange", "array", "asarray", "calibrate", "crossings", "empty",
+    "Crossings", "allocator", "arange", "array", "asarray", "calibrate", "crossings", "cupy_allocator", "empty",
     "empty_like", "explain", "from_dlpack", "full", "info", "install", "library_path", "linspace", "load",
     "loops", "ndarray", "ones", "owns", "policy", "save", "set_copy_threads", "stats", "stream", "sync",
-    "trim", "uninstall", "zeros", "zeros_like",
+    "torch_allocator", "trim", "uninstall", "zeros", "zeros_like",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """``ferry.numba_emm``, the one name that takes another library to make."""
+    if name == "numba_emm":
+        from ._plugins import numba_emm
+        return numba_emm()
+    raise AttributeError(f"module 'ferry' has no attribute {name!r}")
