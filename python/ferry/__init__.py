@@ -13,14 +13,15 @@ from ._array import (  # noqa: E402
     arange, array, asarray, empty, empty_like, from_dlpack, full, linspace, load, ndarray, ones, save, set_copy_threads,
     zeros, zeros_like)
 from ._install import allocator, install, loops, uninstall  # noqa: E402
+from ._kernels import Kernel, kernel  # noqa: E402
 from ._library import calibrate, library_path, owns, trim  # noqa: E402
 from ._plugins import cupy_allocator, torch_allocator  # noqa: E402
 from ._scopes import policy, stream, sync  # noqa: E402
 from ._ferry import version as __version__  # noqa: E402
 
 __all__ = [
-    "Crossings", "allocator", "arange", "array", "asarray", "calibrate", "crossings", "cupy_allocator", "empty",
-    "empty_like", "explain", "from_dlpack", "full", "info", "install", "library_path", "linspace", "load",
+    "Crossings", "Kernel", "allocator", "arange", "array", "asarray", "calibrate", "crossings", "cupy_allocator", "empty",
+    "empty_like", "explain", "from_dlpack", "full", "info", "install", "kernel", "library_path", "linspace", "load",
     "loops", "ndarray", "ones", "owns", "policy", "save", "set_copy_threads", "stats", "stream", "sync",
     "torch_allocator", "trim", "uninstall", "zeros", "zeros_like",
 ]

@@ -36,8 +36,9 @@ static int claim_process(void) {
 static int module_execute(PyObject *module) {
     if (claim_process() < 0 || _import_array() < 0 || _import_umath() < 0)
         return -1;
-    PyMethodDef *const tables[] = {allocator_methods, array_methods,   call_methods, copy_methods,   counter_methods,
-                                   dlpack_methods,    library_methods, loop_methods, memory_methods, scope_methods};
+    PyMethodDef *const tables[] = {allocator_methods, array_methods,  call_methods,   copy_methods,
+                                   counter_methods,   dlpack_methods, kernel_methods, library_methods,
+                                   loop_methods,      memory_methods, scope_methods};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         if (PyModule_AddFunctions(module, tables[i]) < 0)
             return -1;

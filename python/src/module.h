@@ -34,6 +34,6 @@ static inline PyObject *new_reference(PyObject *object) {
 
 /* Functions of the module, in tables that end with an empty entry. */
 extern PyMethodDef allocator_methods[], array_methods[], call_methods[], copy_methods[], counter_methods[],
-    dlpack_methods[], library_methods[], loop_methods[], memory_methods[], scope_methods[];
+    dlpack_methods[], kernel_methods[], library_methods[], loop_methods[], memory_methods[], scope_methods[];
 
 #endif
