@@ -112,6 +112,13 @@ class ndarray(_ferry.array):
         np.copyto(made, self, casting="no")
         return made
 
+    def dot(self, b: Any, out: Any = None) -> Any:
+        """``numpy.dot``: of one or two axes each a matrix product, as ``@`` makes it."""
+        if isinstance(b, np.ndarray) and 1 <= self.ndim <= 2 and 1 <= b.ndim <= 2:
+            return np.matmul(self, b) if out is None else np.matmul(self, b, out=out)
+        with births():
+            return super().dot(b, out)
+
     def __copy__(self) -> "ndarray":
         return self.copy(order="K")
 
@@ -121,6 +128,8 @@ class ndarray(_ferry.array):
     def __array_function__(self, func: Callable, types: Any, args: Any, kwargs: Any) -> Any:
         if func is np.copyto and len(args) == 2 and kwargs.keys() <= {"casting"} and _copied(*args):
             return None
+        if func is np.dot and args and isinstance(args[0], ndarray):
+            return args[0].dot(*args[1:], **kwargs)
         with births():
             result = super().__array_function__(func, types, args, kwargs)
         return _kept(result, type(self), (*args, kwargs.get("out")))
@@ -145,7 +154,7 @@ class CudaExport:
 
 # Methods that make new arrays without asking NumPy's functions or ufuncs.
 _MAKING = ("__deepcopy__", "argmax", "argmin", "argpartition", "argsort", "astype", "byteswap", "choose", "compress",
-           "dot", "flatten", "nonzero", "ravel", "repeat", "reshape", "searchsorted", "take", "trace")
+           "flatten", "nonzero", "ravel", "repeat", "reshape", "searchsorted", "take", "trace")
 
 
 def _in_ferry_memory(name: str) -> Callable:

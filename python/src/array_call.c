@@ -42,8 +42,7 @@ static void elementwise_drop(elementwise *e) {
 
 static bool find_op(PyObject *ufunc, ferry_op *out) {
     const PyUFuncObject *known = (const PyUFuncObject *)ufunc;
-    return PyObject_TypeCheck(ufunc, &PyUFunc_Type) && known->nout == 1 && known->nin <= INPUTS_MAX &&
-           known->core_enabled == 0 && ferry_op_find(known->name, out) == FERRY_OK &&
+    return known->nout == 1 && known->nin <= INPUTS_MAX && ferry_op_find(known->name, out) == FERRY_OK &&
            ferry_op_arity(*out) == known->nin;
 }
 
@@ -212,7 +211,7 @@ static int64_t broadcast_size(const elementwise *e) {
             const npy_intp own = axis <= ndim ? PyArray_DIM(e->arrays[i], ndim - axis) : 1;
             extent = own == 0 || (own > extent && extent != 0) ? own : extent;
         }
-        size *= extent;
+        size = call_product_of(size, extent);
     }
     return size;
 }

@@ -21,11 +21,18 @@ typedef struct whole_call {
  */
 PyObject *call_elementwise(const whole_call *call);
 PyObject *call_reduction(const whole_call *call);
+PyObject *call_product(const whole_call *call);
 
 /* Whether so many elements of a type are worth a launch, or a reduction on the device: as for NumPy's loops. */
 bool call_pays(ferry_op op, ferry_dtype dtype, bool reduces, int64_t elements);
 /* A launch on a device that is only modelled never pays. */
 bool call_never_pays(void);
+
+/* Of numbers that are not negative; INT64_MAX where there is no room for more. */
+static inline int64_t call_product_of(int64_t a, int64_t b) {
+    int64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
 
 /* Errors that precede every write: NumPy says what is wrong, or does it. */
 bool call_is_refused(ferry_status status);

@@ -217,8 +217,8 @@ static PyObject *run(reduction *r, const whole_call *call) {
 PyObject *call_reduction(const whole_call *call) {
     reduction r = {.result = NULL};
     const PyUFuncObject *ufunc = (const PyUFuncObject *)call->ufunc;
-    if (call_never_pays() || !PyObject_TypeCheck(call->ufunc, &PyUFunc_Type) ||
-        ferry_reduction_find(ufunc->name, &r.kind) != FERRY_OK || PyTuple_GET_SIZE(call->inputs) != 1)
+    if (call_never_pays() || ferry_reduction_find(ufunc->name, &r.kind) != FERRY_OK ||
+        PyTuple_GET_SIZE(call->inputs) != 1)
         return NULL;
     PyObject *result = prepare(&r, call) ? run(&r, call) : NULL;
     Py_XDECREF(r.result);

@@ -145,12 +145,13 @@ static PyArrayObject *single_out(const parts *p, bool *fits) {
 static PyObject *call_ferry(const parts *p) {
     bool fits;
     const whole_call call = {p->ufunc, p->inputs, single_out(p, &fits), p->keywords};
-    if (!fits)
+    if (!fits || !PyObject_TypeCheck(p->ufunc, &PyUFunc_Type))
         return NULL;
     if (PyUnicode_CompareWithASCIIString(p->method, "reduce") == 0)
         return call_reduction(&call);
-    const bool plain = p->keywords == NULL && PyUnicode_CompareWithASCIIString(p->method, "__call__") == 0;
-    return plain ? call_elementwise(&call) : NULL;
+    if (p->keywords != NULL || PyUnicode_CompareWithASCIIString(p->method, "__call__") != 0)
+        return NULL;
+    return ((PyUFuncObject *)p->ufunc)->core_enabled != 0 ? call_product(&call) : call_elementwise(&call);
 }
 
 /* A plain result as an array of the type of `self`, which is asked to finalize it. Scalars stay as they are. */
