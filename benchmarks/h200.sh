@@ -4,7 +4,7 @@
 # Builds in BUILD (default build/h200) unless that holds a build already, then runs the tests labelled gpu, the same under
 # compute-sanitizer, every operation against NumPy, the foundation benchmark and the suites of `ferry bench`. A step that
 # fails or is too slow does not stop the next. Logs and JSON go to $OUT, or ./results. With no network, jemalloc's tarball
-# has to lie in .deps/. The steps: foundation sanitizer gpu-tests numpy placement reuse. All of them take more than one
+# has to lie in .deps/. The steps: foundation sanitizer gpu-tests numpy numpy-speed placement reuse. All of them take more than one
 # session of ten minutes: name them in two.
 # FERRY_COMMIT names the commit where the folder is no checkout; FERRY_CUPTI and FERRY_CUBLAS name those libraries' files;
 # FERRY_TOTAL_S: seconds in all, default 560; FERRY_REUSE_S: of those, for the suite reuse, default 330. No step may have
@@ -156,6 +156,14 @@ against_numpy() {
     "$python" benchmarks/apply_numpy.py "$ferry" include/ferry/ops.def --json "$out/apply.json" --jobs "$(nproc)" --large
 }
 
+# The package of the build, by the interpreter that it was built for.
+numpy_speed() {
+    local python
+    python=$(sed -n 's/^_Python_EXECUTABLE:INTERNAL=//p' "$build/CMakeCache.txt")
+    [ -e "$build/python/ferry/__init__.py" ] || { echo "the Python package is not built"; return 1; }
+    PYTHONPATH=$build/python "${python:-python3}" -B benchmarks/numpy_speed.py --json "$out/numpy.json" --check
+}
+
 foundation() {
     "$build/benchmarks/bench_foundation" --json "$out/foundation.json" --check
 }
@@ -175,6 +183,7 @@ step foundation 60 foundation
 step sanitizer 150 sanitize
 step gpu-tests 380 gpu_tests
 step numpy 120 against_numpy
+step numpy-speed 150 numpy_speed
 step placement 150 placement
 step reuse $((reuse_s + 60)) reuse
 

@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+"""Unmodified NumPy under ferry.install(), against NumPy and CuPy.
+
+    numpy_speed.py [--json FILE] [--check] [--commit COMMIT] [--part PART]... [--elements N]
+
+In one process, strategies interleaved, medians: ten ufuncs on arrays that live on the host, fresh results and given
+ones; a chain of seven; every size from 10 to 10^8; filling an array from an ordinary one; what small calls cost; and what
+crossed. Results are compared with NumPy's: a wrong one fails its check. `--check` makes figures that miss their limits
+an error. Without CuPy, or a device, the comparisons with it are left out. Managed memory stays under 4 GiB.
+"""
+import argparse
+import contextlib
+import datetime
+import json
+import math
+import os
+import platform
+import statistics
+import sys
+import time
+from typing import Any, Callable, Dict, Iterator, List, Optional
+
+import numpy as np
+
+import ferry
+
+try:
+    import cupy as cp
+    import cupyx
+    cp.cuda.runtime.getDeviceCount()
+except Exception:  # no CuPy, or no device for it
+    cp = None
+
+UFUNCS = "cos sin tan log log2 log10 log1p exp isnan isfinite".split()
+PARTS = "ufuncs chain sizes fill small crossings".split()
+Call = Callable[[], Any]
+
+
+class Report:
+    """The cases and checks of a run."""
+
+    def __init__(self) -> None:
+        self.cases: List[Dict[str, Any]] = []
+        self.checks: List[Dict[str, Any]] = []
+
+    def case(self, case: str, strategy: str, nbytes: int, ms: List[float]) -> float:
+        """Adds the times of one strategy; returns their median in ms."""
+        median = statistics.median(ms)
+        self.cases.append({"case": case, "strategy": strategy, "bytes": nbytes, "runs": len(ms), "median_ms": median,
+                           "min_ms": min(ms), "max_ms": max(ms)})
+        return median
+
+    def check(self, name: str, figure: float, holds: bool, limit: str) -> None:
+        self.checks.append({"check": name, "figure": figure, "limit": limit, "holds": bool(holds)})
+        print(f"{'holds' if holds else 'FAILS'}  {name}: {figure:.4g} ({limit})", flush=True)
+
+    def at_least(self, name: str, figure: float, limit: float) -> None:
+        self.check(name, figure, figure >= limit, f"at least {limit:g}")
+
+    def at_most(self, name: str, figure: float, limit: float) -> None:
+        self.check(name, figure, figure <= limit, f"at most {limit:g}")
+
+
+def geometric_mean(values: "List[float]") -> float:
+    return math.exp(statistics.fmean(math.log(value) for value in values))
+
+
+@contextlib.contextmanager
+def without_ferry() -> Iterator[None]:
+    """NumPy's own memory and loops inside."""
+    ferry.uninstall()
+    try:
+        yield
+    finally:
+        ferry.install()
+
+
+def timed(strategy: str, call: Call, inner: int) -> float:
+    """ms of one call of `inner`; ferry is installed for strategies of that name only, which is not timed."""
+    with contextlib.nullcontext() if strategy.startswith("ferry") else without_ferry():
+        begun = time.perf_counter()
+        for _ in range(inner):
+            call()
+        return (time.perf_counter() - begun) * 1e3 / inner
+
+
+def interleaved(calls: Dict[str, Call], runs: int, inner: int = 1, before: Optional[Call] = None) -> Dict[str, List[float]]:
+    """Times of each call in ms, taken in turn, after two turns for learning; `before` each is not timed."""
+    times: Dict[str, List[float]] = {name: [] for name in calls}
+    for turn in range(2 + runs):
+        for name, call in calls.items():
+            if before is not None:
+                before()
+            ms = timed(name, call, inner)
+            if turn >= 2:
+                times[name].append(ms)
+    return times
+
+
+def random_like(dtype: str, count: int) -> np.ndarray:
+    return np.random.default_rng(20261130).random(count).astype(dtype) + np.dtype(dtype).type(0.1)
+
+
+def ordinary(values: np.ndarray) -> np.ndarray:
+    """A copy in memory that is not ferry's."""
+    with without_ferry():
+        return values.copy()
+
+
+def equal(got: np.ndarray, want: np.ndarray) -> bool:
+    if got.dtype != want.dtype:
+        return False
+    return bool(np.allclose(got, want, rtol=8 * np.finfo(want.dtype).eps, atol=0)) if want.dtype.kind == "f" else bool(
+        (got == want).all())
+
+
+def read_by_host(y: np.ndarray) -> np.ndarray:
+    """Touches every 64 KiB, as much as one fault brings home: next to nothing where the host has the bytes already."""
+    y[::65536 // y.itemsize].max()
+    return y
+
+
+def one_ufunc(report: Report, name: str, x: np.ndarray, plain_x: np.ndarray, pinned: Any) -> Dict[str, float]:
+    """From host to host: the host has just written x, and reads the result; and again and again, as it stands."""
+    numpy_function = getattr(np, name)
+    with without_ferry():
+        want = numpy_function(plain_x)
+    out, plain_out = np.empty(x.shape, want.dtype), ordinary(np.empty(x.shape, want.dtype))
+    host_calls: Dict[str, Call] = {
+        "ferry": lambda: read_by_host(numpy_function(x)),
+        "ferry, out=": lambda: read_by_host(numpy_function(x, out=out)),
+        "numpy": lambda: read_by_host(numpy_function(plain_x)),
+        "numpy, out=": lambda: read_by_host(numpy_function(plain_x, out=plain_out))}
+    if cp is not None:
+        function = getattr(cp, name)
+        pinned_out = cupyx.empty_pinned(x.shape, want.dtype)
+        host_calls["cupy"] = lambda: read_by_host(cp.asnumpy(function(cp.asarray(plain_x))))
+        host_calls["cupy, pinned"] = lambda: read_by_host(function(cp.asarray(pinned)).get(out=pinned_out))
+    times = interleaved(host_calls, 7, before=lambda: np.copyto(x, plain_x))
+    right = equal(numpy_function(x), want) and equal(out, want)
+    times["ferry, again"] = interleaved({"ferry": lambda: numpy_function(x)}, 7)["ferry"]
+    if not (right and equal(numpy_function(x), want)):
+        report.check(f"{name} of {x.dtype}: result", 1, False, "NumPy's")
+    return {strategy: report.case(f"{name} of {x.dtype}", strategy, x.nbytes, ms) for strategy, ms in times.items()}
+
+
+def ufuncs(report: Report, count: int) -> None:
+    for dtype in ("float64", "float32"):
+        x = random_like(dtype, count)
+        plain_x = ordinary(x)
+        pinned = None
+        if cp is not None:
+            pinned = cupyx.empty_pinned(x.shape, dtype)
+            pinned[:] = x
+        rows = [one_ufunc(report, name, x, plain_x, pinned) for name in UFUNCS]
+        for name, row in zip(UFUNCS, rows):
+            print(f"  {name:9s} {dtype} " + "  ".join(f"{strategy} {ms:.3f}" for strategy, ms in row.items()), flush=True)
+        compare_ufuncs(report, dtype, rows)
+
+
+def compare_ufuncs(report: Report, dtype: str, rows: "List[Dict[str, float]]") -> None:
+    def faster(ours: str, theirs: str) -> float:
+        return geometric_mean([row[theirs] / row[ours] for row in rows])
+
+    double = dtype == "float64"
+    name = f"ten ufuncs, {dtype}, host to host"
+    report.at_least(f"{name}: times faster than NumPy", faster("ferry", "numpy"), 18 if double else 1)
+    if cp is not None:
+        report.at_least(f"{name}: times faster than CuPy with transfers", faster("ferry", "cupy"), 18 if double else 14)
+        report.at_least(f"{name}, out=: times faster than CuPy with pinned arrays", faster("ferry, out=", "cupy, pinned"),
+                        1.35 if double else 1)
+        report.at_least(f"ten ufuncs, {dtype}, again: times faster than CuPy with transfers", faster("ferry, again", "cupy"),
+                        18 if double else 14)
+
+
+def expression(m: Any, x: Any) -> Any:
+    return m.sqrt(x * x + m.sin(x)) - m.log(x + 1.0)
+
+
+def chain(report: Report, count: int) -> None:
+    x = random_like("float64", count)
+    plain_x = ordinary(x)
+    with without_ferry():
+        want = expression(np, plain_x)
+    calls: Dict[str, Call] = {"ferry": lambda: read_by_host(expression(np, x)),
+                              "numpy": lambda: read_by_host(expression(np, plain_x))}
+    if cp is not None:
+        calls["cupy"] = lambda: read_by_host(cp.asnumpy(expression(cp, cp.asarray(plain_x))))
+    for how, limits in (("unchanged", (12, 90)), ("rewritten", (4.5, 35))):
+        times = interleaved(calls, 9, before=(lambda: np.copyto(x, plain_x)) if how == "rewritten" else None)
+        if not equal(expression(np, x), want):
+            report.check(f"chain, x {how}: result", 1, False, "NumPy's")
+        case = f"sqrt(x*x + sin(x)) - log(x + 1), x {how}"
+        medians = {name: report.case(case, name, x.nbytes, ms) for name, ms in times.items()}
+        print("  " + case + ": " + "  ".join(f"{name} {ms:.3f}" for name, ms in medians.items()), flush=True)
+        if cp is not None:
+            report.at_least(f"chain, x {how}: times faster than CuPy with transfers", medians["cupy"] / medians["ferry"],
+                            limits[0])
+        report.at_least(f"chain, x {how}: times faster than NumPy", medians["numpy"] / medians["ferry"], limits[1])
+
+
+def sizes(report: Report, count: int) -> None:
+    worst, where = 0.0, ""
+    for name in ("add", "log", "isnan"):
+        for exponent in range(1, 9):
+            for n in (10**exponent, 3 * 10**exponent):
+                if n > 10**8:
+                    continue
+                x = random_like("float64", n)
+                plain_x = ordinary(x)
+                function = getattr(np, name)
+                arguments, plain_arguments = ([x, x], [plain_x, plain_x]) if name == "add" else ([x], [plain_x])
+                times = interleaved({"ferry": lambda: function(*arguments), "numpy": lambda: function(*plain_arguments)},
+                                    11 if n < 10**7 else 4, max(1, min(2000, 2_000_000 // n)))
+                case = f"{name} of {n} elements"
+                ratio = (report.case(case, "ferry", x.nbytes, times["ferry"])
+                         / report.case(case, "numpy", x.nbytes, times["numpy"]))
+                print(f"  {case}: {ratio:.3f} of NumPy's time", flush=True)
+                if ratio > worst:
+                    worst, where = ratio, case
+    report.at_most(f"10 to 10^8 elements, fresh results: time over NumPy's, worst ({where})", worst, 1.05)
+
+
+def fill(report: Report, count: int) -> None:
+    x = ordinary(random_like("float64", count))
+    v = ferry.empty(x.shape, x.dtype)
+    calls: Dict[str, Call] = {"ferry, v[:] = x": lambda: v.__setitem__(slice(None), x)}
+    if cp is not None:
+        def upload() -> Any:
+            cp.asarray(x)
+            cp.cuda.Device().synchronize()
+        calls["cupy, asarray(x)"] = upload
+    medians = {name: report.case("filling from an ordinary array", name, x.nbytes, ms)
+               for name, ms in interleaved(calls, 7).items()}
+    print("  " + "  ".join(f"{name} {x.nbytes / ms / 1e6:.1f} GB/s" for name, ms in medians.items()), flush=True)
+    if cp is not None:
+        report.at_least("v[:] = x over cp.asarray(x), rate", medians["cupy, asarray(x)"] / medians["ferry, v[:] = x"], 3)
+
+
+def small(report: Report, count: int) -> None:
+    for n in (10, 100, 1000):
+        x, y = np.ones(n), np.ones(n)
+        for name, call in (("log", lambda: np.log(x)), ("add", lambda: np.add(x, y))):
+            alternate(report, f"{name} of {n} elements", call, 2000)
+    alternate(report, "np.empty(100)", lambda: np.empty(100), 10000)
+
+
+def alternate(report: Report, name: str, call: Call, inner: int) -> None:
+    """With ferry installed and without, in turn."""
+    times = interleaved({"ferry": call, "numpy": call}, 31, inner)
+    ratio = report.case(name, "ferry", 0, times["ferry"]) / report.case(name, "numpy", 0, times["numpy"])
+    report.at_most(f"{name}: time over NumPy's", ratio, 1.05)
+
+
+def crossings(report: Report, count: int) -> None:
+    wrong = 0
+    for make in (np.empty, ferry.empty):
+        x, y = make(count), make(count)
+        for _ in range(3):
+            x[:] = 1.5
+            y[:] = 0
+            with ferry.crossings(measured=ferry.info()["backend"] == "cuda") as c:
+                np.log(x, out=y)
+                y[:]
+                y.sum() if isinstance(y, ferry.ndarray) else None
+        wrong += int(c.to_device != x.nbytes) + int(c.to_host != y.nbytes) + int(c.redundant != 0)
+        print(f"  {type(x).__name__}: {c}", flush=True)
+    report.at_most("crossings of one ufunc after a host write: figures that differ from the operands' bytes", wrong, 0)
+
+
+def environment(commit: str) -> Dict[str, Any]:
+    info = ferry.info()
+    driver = cp.cuda.runtime.driverGetVersion() if cp is not None else None
+    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="ascii") if "model name" in line), "")
+    return {"device": info["devices"][0]["name"] if info.get("devices") else "", "driver": str(driver), "cuda": str(driver),
+            "cpu": cpu, "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "commit": commit, "backend": info["backend"], "python": platform.python_version(), "numpy": np.__version__,
+            "cupy": cp.__version__ if cp is not None else None}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--commit", default=os.environ.get("FERRY_COMMIT", ""))
+    parser.add_argument("--part", action="append", choices=PARTS)
+    parser.add_argument("--elements", type=int, default=10_000_000)
+    options = parser.parse_args()
+    ferry.install()
+    report = Report()
+    for part in options.part or PARTS:
+        print(f"{part}:", flush=True)
+        globals()[part](report, options.elements)
+    result = {**environment(options.commit), "cases": report.cases, "checks": report.checks}
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(result, file, indent=1)
+            file.write("\n")
+    failed = [check for check in report.checks if not check["holds"]]
+    return 1 if options.check and failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
