@@ -253,13 +253,11 @@ bool call_is_refused(ferry_status status) {
     return status != FERRY_BACKEND && status != FERRY_REDUNDANT && status != FERRY_UNSYNCHRONISED;
 }
 
-/* Warns or raises as np.errstate says; NumPy has words for each. */
-static int report_exceptions(PyObject *ufunc, unsigned exceptions) {
+int call_report(const char *name, unsigned exceptions) {
     if (exceptions == 0)
         return 0;
     PyObject *errors = PyImport_ImportModule("ferry._errors");
-    PyObject *reported =
-        errors == NULL ? NULL : PyObject_CallMethod(errors, "report", "sI", ((PyUFuncObject *)ufunc)->name, exceptions);
+    PyObject *reported = errors == NULL ? NULL : PyObject_CallMethod(errors, "report", "sI", name, exceptions);
     Py_XDECREF(errors);
     Py_XDECREF(reported);
     return reported == NULL ? -1 : 0;
@@ -281,7 +279,8 @@ static PyObject *run(elementwise *e, PyObject *ufunc) {
     if (status != FERRY_OK)
         return call_is_refused(status) ? NULL : raise_status(status);
     call_count();
-    return report_exceptions(ufunc, exceptions) < 0 ? NULL : new_reference((PyObject *)e->arrays[e->nin]);
+    return call_report(((PyUFuncObject *)ufunc)->name, exceptions) < 0 ? NULL
+                                                                       : new_reference((PyObject *)e->arrays[e->nin]);
 }
 
 PyObject *call_elementwise(const whole_call *call) {

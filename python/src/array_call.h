@@ -37,6 +37,9 @@ static inline int64_t call_product_of(int64_t a, int64_t b) {
 /* Errors that precede every write: NumPy says what is wrong, or does it. */
 bool call_is_refused(ferry_status status);
 
+/* Warns or raises as np.errstate says: FERRY_FP_… values, of what NumPy calls `name`. -1 with an exception set. */
+int call_report(const char *name, unsigned exceptions);
+
 /* One more has been served. */
 void call_count(void);
 

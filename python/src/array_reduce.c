@@ -176,40 +176,20 @@ static bool prepare(reduction *r, const whole_call *call) {
            take_result(r, call, (PyArrayObject *)input);
 }
 
-/* Whether NumPy would have nothing to say about the values: an overflow or an invalid sum leaves one that is not
- * finite. -1 with an exception set. */
-static int all_finite(const reduction *r) {
-    if (ferry_dtype_kind(r->out.dtype) != 'f' || r->kind == FERRY_REDUCTION_MINIMUM ||
-        r->kind == FERRY_REDUCTION_MAXIMUM)
-        return 1;
-    PyObject *numpy = PyImport_ImportModule("numpy");
-    PyObject *finite = numpy == NULL ? NULL : PyObject_CallMethod(numpy, "isfinite", "O", (PyObject *)r->result);
-    PyObject *all = finite == NULL ? NULL : PyObject_CallMethod(finite, "all", NULL);
-    const int result = all == NULL ? -1 : PyObject_IsTrue(all);
-    Py_XDECREF(all);
-    Py_XDECREF(finite);
-    Py_XDECREF(numpy);
-    return result;
-}
-
 /* The result is waited for always: a number is read at once. */
 static PyObject *run(reduction *r, const whole_call *call) {
     ferry_status status;
-    ferry_stream *stream = thread_stream();
+    unsigned exceptions = 0;
     const ferry_site before = ferry_site_set(site_of_frame());
     Py_BEGIN_ALLOW_THREADS;
-    status = ferry_reduce(r->kind, &r->in, r->axes, &r->out, stream);
-    if (status == FERRY_OK) {
-        thread_note_launch();
-        status = thread_settle();
-    }
+    status = ferry_reduce_checked(r->kind, &r->in, r->axes, &r->out, thread_stream(), &exceptions);
     Py_END_ALLOW_THREADS;
     ferry_site_set(before);
     if (status != FERRY_OK)
         return call_is_refused(status) ? NULL : raise_status(status);
-    if (acquire_for_host(r->result, FERRY_READ) < 0 || all_finite(r) != 1)
-        return NULL; /* NumPy computes it again, with its warnings */
     call_count();
+    if (call_report("reduce", exceptions) < 0)
+        return NULL;
     PyObject *result = new_reference((PyObject *)r->result);
     return call->out == NULL ? PyArray_Return((PyArrayObject *)result) : result;
 }
