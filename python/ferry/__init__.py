@@ -20,10 +20,10 @@ from ._scopes import policy, stream, sync  # noqa: E402
 from ._ferry import version as __version__  # noqa: E402
 
 __all__ = [
-    "Crossings", "Kernel", "allocator", "arange", "array", "asarray", "calibrate", "crossings", "cupy_allocator", "empty",
-    "empty_like", "explain", "from_dlpack", "full", "info", "install", "kernel", "library_path", "linspace", "load",
-    "loops", "ndarray", "ones", "owns", "policy", "save", "set_copy_threads", "stats", "stream", "sync",
-    "torch_allocator", "trim", "uninstall", "zeros", "zeros_like",
+    "Crossings", "Kernel", "allocator", "arange", "array", "asarray", "calibrate", "crossings", "cupy_allocator",
+    "empty", "empty_like", "explain", "from_dlpack", "full", "info", "install", "kernel", "library_path",
+    "linspace", "load", "loops", "ndarray", "ones", "owns", "policy", "save", "set_copy_threads", "stats", "stream",
+    "sync", "torch_allocator", "trim", "uninstall", "zeros", "zeros_like",
 ]
 
 

@@ -10,6 +10,7 @@ from . import _ferry
 DLPACK_CPU, DLPACK_CUDA, DLPACK_MANAGED = 1, 2, 13
 _PLACES = {-1: "host", -2: "nowhere", -3: "mixed"}
 _DTYPE = Any
+_Order = Any  # "C", "F", "A", "K" or None, as NumPy's functions take them
 _Place = Union[str, int]
 
 
@@ -40,7 +41,7 @@ class ndarray(_ferry.array):
     __slots__ = ()
 
     def __new__(cls, shape: Any, dtype: _DTYPE = float, buffer: Any = None, offset: int = 0, strides: Any = None,
-                order: Optional[str] = None) -> "ndarray":
+                order: _Order = None) -> "ndarray":
         with births():
             made = super().__new__(cls, shape, dtype, buffer, offset, strides, order)
         return made if buffer is not None else checked(made)
@@ -55,21 +56,21 @@ class ndarray(_ferry.array):
         return place if _ferry.device_count() > 1 else "device"
 
     def prefetch(self, to: _Place = "device") -> "ndarray":
-        """Moves the bytes to "device" (the first one), to a device by its number, or to the "host", and returns the array
-        when they are there. ValueError for another place, RuntimeError when the device fails."""
+        """Moves the bytes to "device" (the first one), to a device by its number, or to the "host", and returns the
+        array when they are there. ValueError for another place, RuntimeError when the device fails."""
         _ferry.prefetch(self, _number_of_place(to))
         return self
 
     @property
     def __cuda_array_interface__(self) -> Dict[str, Any]:
-        """The CUDA Array Interface, version 3. Waits for ferry's kernels that use the array; moves nothing. From then on
-        its memory counts as possibly written by others for as long as it lives. The simulator's addresses are the
+        """The CUDA Array Interface, version 3. Waits for ferry's kernels that use the array; moves nothing. From then
+        on its memory counts as possibly written by others for as long as it lives. The simulator's addresses are the
         host's: no device could use them."""
         if self.size and not _ferry.owns(self):
             raise AttributeError("the array does not live in ferry memory, so that no device can use it")
         if self.size:
             _ferry.expose(self)
-        interface = {
+        interface: Dict[str, Any] = {
             "shape": self.shape,
             "typestr": self.dtype.str,
             "data": (self.ctypes.data if self.size else 0, not self.flags.writeable),
@@ -81,16 +82,17 @@ class ndarray(_ferry.array):
             interface["descr"] = self.dtype.descr
         return interface
 
-    def __dlpack_device__(self) -> Tuple[int, int]:
-        """(13, device): managed memory, of the device that holds it, else of the first. (1, 0) for what does not live in
-        ferry memory."""
+    def __dlpack_device__(self) -> Tuple[int, int]:  # type: ignore[override]
+        """(13, device): managed memory, of the device that holds it, else of the first. (1, 0) for what does not live
+        in ferry memory."""
         if self.size and not _ferry.owns(self):
             return DLPACK_CPU, 0
         return DLPACK_MANAGED, max(_ferry.place(self), 0)
 
     def __dlpack__(self, *, stream: Any = None, max_version: Optional[Tuple[int, int]] = None,
                    dl_device: Optional[Tuple[int, int]] = None, copy: Optional[bool] = None) -> Any:
-        """A DLPack capsule of the array's memory, which it keeps. Waits for ferry's kernels, so that ``stream`` need not.
+        """A DLPack capsule of the array's memory, which it keeps. Waits for ferry's kernels, so that ``stream`` need
+        not.
 
         ``dl_device``: (13, n) for managed memory, (1, 0) for the CPU, where the bytes are brought home first, or (2, n)
         for plain CUDA memory, where they are placed on device n first. BufferError for another device, an element type
@@ -106,9 +108,9 @@ class ndarray(_ferry.array):
         ``torch.from_dlpack(v.cuda())``. It is placed on the device when it is taken."""
         return CudaExport(self, device)
 
-    def copy(self, order: str = "C") -> "ndarray":
+    def copy(self, order: _Order = "C") -> "ndarray":
         """A copy in ferry memory, made on the device where the array is there, else by several threads."""
-        made = np.empty_like(self, order=order)
+        made: ndarray = np.empty_like(self, order=order)
         np.copyto(made, self, casting="no")
         return made
 
@@ -125,7 +127,7 @@ class ndarray(_ferry.array):
     def __reduce_ex__(self, protocol: Any) -> Any:
         return _restored, (type(self), self.view(np.ndarray), getattr(self, "__dict__", None))
 
-    def __array_function__(self, func: Callable, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
         if func is np.copyto and len(args) == 2 and kwargs.keys() <= {"casting"} and _copied(*args):
             return None
         if func is np.dot and args and isinstance(args[0], ndarray):
@@ -157,7 +159,7 @@ _MAKING = ("__deepcopy__", "argmax", "argmin", "argpartition", "argsort", "astyp
            "flatten", "nonzero", "ravel", "repeat", "reshape", "searchsorted", "take", "trace")
 
 
-def _in_ferry_memory(name: str) -> Callable:
+def _in_ferry_memory(name: str) -> Callable[..., Any]:
     method = getattr(np.ndarray, name)
 
     @functools.wraps(method)
@@ -177,7 +179,8 @@ def _copied(to: Any, source: Any) -> bool:
 
 
 def _kept(result: Any, cls: type, given: Tuple[Any, ...]) -> Any:
-    """New plain arrays in ferry memory as arrays of the class, where NumPy's functions lose it; so in tuples and lists."""
+    """New plain arrays in ferry memory as arrays of the class, where NumPy's functions lose it; in tuples and lists
+    as well."""
     if type(result) is np.ndarray:
         return result if any(result is one for one in given) or not _ferry.owns(result) else result.view(cls)
     if type(result) is list:
@@ -188,8 +191,8 @@ def _kept(result: Any, cls: type, given: Tuple[Any, ...]) -> Any:
     return result
 
 
-def _restored(cls: type, plain: np.ndarray, attributes: Optional[Dict[str, Any]]) -> ndarray:
-    restored = asarray(plain).view(cls)
+def _restored(cls: type, plain: np.ndarray, attributes: Optional[Dict[str, Any]]) -> Any:
+    restored: Any = asarray(plain).view(cls)
     if attributes:
         restored.__dict__.update(attributes)
     return restored
@@ -225,7 +228,8 @@ def checked(array: np.ndarray) -> Any:
 
 
 def _made(array: np.ndarray) -> ndarray:
-    return checked(array).view(ndarray)
+    made: ndarray = checked(array).view(ndarray)
+    return made
 
 
 def _is_on_device(x: Any) -> bool:
@@ -235,7 +239,7 @@ def _is_on_device(x: Any) -> bool:
     return hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] != DLPACK_CPU
 
 
-def asarray(x: Any, dtype: _DTYPE = None, order: Optional[str] = None) -> ndarray:
+def asarray(x: Any, dtype: _DTYPE = None, order: _Order = None) -> ndarray:
     """The data as an array in ferry memory; what already lives there, in the type and order wanted, is not copied.
 
     ``x``: anything that ``numpy.asarray`` takes, and other libraries' arrays whose memory is ferry's or the host's
@@ -252,7 +256,7 @@ def asarray(x: Any, dtype: _DTYPE = None, order: Optional[str] = None) -> ndarra
     return _made(plain)
 
 
-def _copy_of(plain: np.ndarray, dtype: np.dtype, order: str) -> ndarray:
+def _copy_of(plain: np.ndarray, dtype: Any, order: _Order) -> ndarray:
     """In ferry memory, cast as ``numpy.asarray`` casts."""
     with births():
         made = _made(np.empty_like(plain, dtype=dtype, order=order, subok=False))
@@ -261,33 +265,33 @@ def _copy_of(plain: np.ndarray, dtype: np.dtype, order: str) -> ndarray:
     return made
 
 
-def array(x: Any, dtype: _DTYPE = None, copy: bool = True, order: str = "K", ndmin: int = 0) -> ndarray:
+def array(x: Any, dtype: _DTYPE = None, copy: bool = True, order: _Order = "K", ndmin: int = 0) -> ndarray:
     """``numpy.array`` in ferry memory. ``copy=False`` copies what does not live there."""
-    made = asarray(x, dtype, None if order == "K" else order)
+    made: Any = asarray(x, dtype, None if order == "K" else order)
     if copy and isinstance(x, np.ndarray) and np.may_share_memory(made, x):
         made = made.copy(order=order)
     while made.ndim < ndmin:
         made = made[np.newaxis]
-    return made
+    return made  # type: ignore[no-any-return]
 
 
-def empty(shape: Any, dtype: _DTYPE = float, order: str = "C") -> ndarray:
+def empty(shape: Any, dtype: _DTYPE = float, order: _Order = "C") -> ndarray:
     """``numpy.empty`` in ferry memory."""
     return ndarray(shape, dtype, order=order)
 
 
-def zeros(shape: Any, dtype: _DTYPE = float, order: str = "C") -> ndarray:
+def zeros(shape: Any, dtype: _DTYPE = float, order: _Order = "C") -> ndarray:
     """``numpy.zeros`` in ferry memory; fresh memory is not touched for it."""
     with births():
         return _made(np.zeros(shape, dtype, order))
 
 
-def ones(shape: Any, dtype: _DTYPE = float, order: str = "C") -> ndarray:
+def ones(shape: Any, dtype: _DTYPE = float, order: _Order = "C") -> ndarray:
     """``numpy.ones`` in ferry memory."""
     return full(shape, 1, float if dtype is None else dtype, order)
 
 
-def full(shape: Any, fill_value: Any, dtype: _DTYPE = None, order: str = "C") -> ndarray:
+def full(shape: Any, fill_value: Any, dtype: _DTYPE = None, order: _Order = "C") -> ndarray:
     """``numpy.full`` in ferry memory."""
     made = empty(shape, np.asarray(fill_value).dtype if dtype is None else dtype, order)
     _ferry.host_acquire(made, True)
@@ -305,19 +309,19 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
              dtype: _DTYPE = None, axis: int = 0) -> Any:
     """``numpy.linspace`` in ferry memory; with ``retstep`` a pair of it and the step."""
     with births():
-        made, step = np.linspace(start, stop, num, endpoint, True, dtype, axis)
+        made, step = np.linspace(start, stop, num, endpoint, True, dtype, axis)  # type: ignore[call-overload]
         # Integers come as a view of floats that have been rounded; any base is ferry's as well.
         made = _made(np.asarray(made))
     return (made, step) if retstep else made
 
 
-def empty_like(prototype: Any, dtype: _DTYPE = None, order: str = "K", shape: Any = None) -> ndarray:
+def empty_like(prototype: Any, dtype: _DTYPE = None, order: _Order = "K", shape: Any = None) -> ndarray:
     """``numpy.empty_like`` in ferry memory, whatever the prototype's is."""
     with births():
         return _made(np.empty_like(prototype, dtype, order, False, shape))
 
 
-def zeros_like(prototype: Any, dtype: _DTYPE = None, order: str = "K", shape: Any = None) -> ndarray:
+def zeros_like(prototype: Any, dtype: _DTYPE = None, order: _Order = "K", shape: Any = None) -> ndarray:
     """``numpy.zeros_like`` in ferry memory, whatever the prototype's is."""
     with births():
         return _made(np.zeros_like(prototype, dtype, order, False, shape))
@@ -352,9 +356,9 @@ def _capsule_of(x: Any, stream: Optional[int]) -> Any:
         return x.__dlpack__() if stream is None else x.__dlpack__(stream=stream)
 
 
-def load(file: Any, mmap_mode: Optional[str] = None, **keywords: Any) -> Any:
-    """``numpy.load`` into ferry memory: a .npy file is read straight there. Of an .npz file the archive is returned, whose
-    arrays are NumPy's. A file that is memory-mapped is copied."""
+def load(file: Any, mmap_mode: Any = None, **keywords: Any) -> Any:
+    """``numpy.load`` into ferry memory: a .npy file is read straight there. Of an .npz file the archive is returned,
+    whose arrays are NumPy's. A file that is memory-mapped is copied."""
     if mmap_mode is None and not hasattr(file, "read"):
         try:
             return _ferry.npy_load(file).view(ndarray)

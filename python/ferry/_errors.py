@@ -1,6 +1,7 @@
 """Floating-point exceptions of calls that ferry computed, reported as NumPy reports those of its own."""
 import sys
 import warnings
+from typing import Any, Dict
 
 import numpy as np
 
@@ -14,6 +15,7 @@ _EXCEPTIONS = (
 
 
 def _report(how: str, text: str, exceptions: int) -> None:
+    called: Any = np.geterrcall()
     if how == "warn":
         # Of the line that called the ufunc: past this function, its caller and report().
         warnings.warn(text, RuntimeWarning, stacklevel=3)
@@ -22,14 +24,14 @@ def _report(how: str, text: str, exceptions: int) -> None:
     elif how == "print":
         print("Warning:", text, file=sys.stderr)
     elif how == "call":
-        np.geterrcall()(text.split(" encountered")[0], exceptions)
+        called(text.split(" encountered")[0], exceptions)
     elif how == "log":
-        np.geterrcall().write(f"Warning: {text}\n")
+        called.write(f"Warning: {text}\n")
 
 
 def report(ufunc: str, exceptions: int) -> None:
     """Does with each exception what np.errstate says. FloatingPointError where it says "raise"."""
-    state = np.geterr()
+    state: Dict[str, Any] = {**np.geterr()}
     for bit, name, words in _EXCEPTIONS:
         if exceptions & bit and state[name] != "ignore":
             _report(state[name], f"{words} encountered in {ufunc}", exceptions)

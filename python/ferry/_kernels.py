@@ -11,8 +11,9 @@ _ACCESS = {"r": _READ, "w": _WRITE, "rw": _READ | _WRITE}
 
 # The types of values, without const, by C's names for them in one order of words.
 _VALUES: Dict[str, str] = {
-    "bool": "?", "char": "b", "signed char": "b", "unsigned char": "B", "short": "h", "unsigned short": "H", "int": "i",
-    "unsigned": "I", "unsigned int": "I", "long": "l", "unsigned long": "L", "long long": "q", "unsigned long long": "Q",
+    "bool": "?", "char": "b", "signed char": "b", "unsigned char": "B", "short": "h", "unsigned short": "H",
+    "int": "i", "unsigned": "I", "unsigned int": "I", "long": "l", "unsigned long": "L",
+    "long long": "q", "unsigned long long": "Q",
     "float": "f", "double": "d", "size_t": "N", "int8_t": "b", "uint8_t": "B", "int16_t": "h", "uint16_t": "H",
     "int32_t": "i", "uint32_t": "I", "int64_t": "q", "uint64_t": "Q", "ptrdiff_t": "q", "__half": "e", "half": "e",
 }
@@ -100,7 +101,7 @@ def _three(dimensions: Dimensions, what: str) -> Tuple[int, int, int]:
 class Kernel:
     """A kernel, callable: ``k(grid, block, arguments)`` or ``k[grid, block](*arguments)``. Made by ``ferry.kernel``."""
 
-    def __init__(self, found: _Found, accesses: List[int], passes: int, host: Optional[Callable]) -> None:
+    def __init__(self, found: _Found, accesses: List[int], passes: int, host: Optional[Callable[..., Any]]) -> None:
         self.name = found.name
         self._parameters = found.parameters
         self._accesses = accesses
@@ -109,8 +110,8 @@ class Kernel:
         self._compiled = _ferry.kernel_compile(found.source, found.name)
 
     def __call__(self, grid: Dimensions, block: Dimensions, arguments: Sequence[Any], shared_mem: int = 0) -> None:
-        """Launches ``grid`` blocks of ``block`` threads, each a number or up to three, and waits for them, unless inside
-        ``with ferry.stream()``. ``shared_mem``: bytes of dynamic shared memory per block.
+        """Launches ``grid`` blocks of ``block`` threads, each a number or up to three, and waits for them, unless
+        inside ``with ferry.stream()``. ``shared_mem``: bytes of dynamic shared memory per block.
 
         Arrays must live in ferry memory, and values must fit the C type of their parameter. TypeError and ValueError
         name the argument; RuntimeError: the kernel failed, or, on the simulator, has no function on the host.
@@ -137,7 +138,7 @@ class Kernel:
             return self._pack_array(parameter, argument), self._accesses[i], self._passes
         if parameter.type not in _VALUES:
             if isinstance(argument, (bytes, np.generic)):
-                return bytes(argument)
+                return argument if isinstance(argument, bytes) else argument.tobytes()
             raise TypeError(f"{self.name}: {parameter.name} is a {parameter.type}, which takes bytes or a NumPy scalar")
         return self._pack_value(parameter, argument)
 
@@ -162,8 +163,8 @@ class Kernel:
 
     def _run_on_host(self, blocks: Any, threads: Any, arguments: Sequence[Any], packed: Any) -> None:
         if self._host is None:
-            raise RuntimeError(f"{self.name} has no version for the simulator: ferry.kernel(…, host=function) gives one, "
-                               "called as function(grid, block, *arguments)")
+            raise RuntimeError(f"{self.name} has no version for the simulator: ferry.kernel(…, host=function) gives "
+                               "one, called as function(grid, block, *arguments)")
         operands = tuple(item for item in packed if isinstance(item, tuple))
         _ferry.kernel_acquire(operands)
         try:
@@ -178,15 +179,16 @@ class Kernel:
 
 
 def kernel(source: str, name: Optional[str] = None, access: Any = None, passes: int = 0,
-           host: Optional[Callable] = None) -> Kernel:
+           host: Optional[Callable[..., Any]] = None) -> Kernel:
     """A kernel from CUDA C++ source, compiled for this machine's devices and kept on disk.
 
-    ``name`` says which ``__global__`` function it is where there are several. What a pointer points at is read when it is
-    const, else read and written; ``access`` says more, by the pointers' names or in their order: ``{"y": "w"}`` for an
-    array that is overwritten whole, whose contents then need not travel. ``passes``: how often one launch goes over its
-    arrays (1 for an elementwise kernel, which may then use them across the bus); 0, unknown, is taken for many.
+    ``name`` says which ``__global__`` function it is where there are several. What a pointer points at is read when it
+    is const, else read and written; ``access`` says more, by the pointers' names or in their order: ``{"y": "w"}`` for
+    an array that is overwritten whole, whose contents then need not travel. ``passes``: how often one launch goes over
+    its arrays (1 for an elementwise kernel, which may then use them across the bus); 0, unknown, is taken for many.
 
-    On the simulator ``host(grid, block, *arguments)`` does the whole grid's work, on arrays that stand for the device's.
+    On the simulator ``host(grid, block, *arguments)`` does the whole grid's work, on arrays that stand for the
+    device's.
 
     ValueError where the source has no such kernel; RuntimeError with the compiler's log where it does not compile, or
     where there is a device and no NVRTC.

@@ -1,5 +1,5 @@
 """Ferry memory for other libraries' allocators. None of them is imported before it is asked for."""
-from typing import Any
+from typing import Any, Dict, Optional
 
 from . import _ferry
 
@@ -16,7 +16,7 @@ def cupy_allocator(size: int) -> Any:
     same memory as a NumPy array. A block is recycled when the work has ended that was queued on the stream it was
     allocated on. ``size`` is in bytes; returns a ``cupy.cuda.MemoryPointer``. MemoryError where there is no room.
     """
-    import cupy
+    import cupy  # type: ignore[import-not-found, unused-ignore]
     device = cupy.cuda.Device().id
     address, block = _device_block(size, device, cupy.cuda.get_current_stream().ptr)
     return cupy.cuda.MemoryPointer(cupy.cuda.UnownedMemory(address, size, block, device), 0)
@@ -29,16 +29,16 @@ def torch_allocator() -> Any:
     PyTorch's tensors then live on their device in ferry memory, and ``ferry.from_dlpack(t)`` is the same memory as a
     NumPy array. Returns a ``torch.cuda.memory.CUDAPluggableAllocator``.
     """
-    import torch
+    import torch  # type: ignore[import-not-found, unused-ignore]
     return torch.cuda.memory.CUDAPluggableAllocator(_ferry.library_path(), "ferry_torch_malloc", "ferry_torch_free")
 
 
 def _numba_manager() -> type:
     import ctypes
 
-    from numba import cuda
+    from numba import cuda  # type: ignore[import-not-found, unused-ignore]
 
-    class FerryMemoryManager(cuda.HostOnlyCUDAMemoryManager):
+    class FerryMemoryManager(cuda.HostOnlyCUDAMemoryManager):  # type: ignore[misc, unused-ignore]
         """Numba's device arrays in ferry memory (its external memory management, version 1)."""
 
         interface_version = 1
@@ -53,7 +53,7 @@ def _numba_manager() -> type:
         def initialize(self) -> None:
             super().initialize()
             if not hasattr(self, "_ferry_blocks"):
-                self._ferry_blocks: dict = {}
+                self._ferry_blocks: Dict[int, Any] = {}
 
         def reset(self) -> None:
             super().reset()
@@ -78,4 +78,4 @@ def numba_emm() -> type:
     return _manager
 
 
-_manager: Any = None
+_manager: Optional[type] = None

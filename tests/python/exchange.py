@@ -36,7 +36,8 @@ class Interface(Case):
     def test_fields(self):
         v = ferry.arange(12.0).reshape(3, 4)
         self.assertEqual(v.__cuda_array_interface__, {
-            "shape": (3, 4), "typestr": "<f8", "data": (v.ctypes.data, False), "strides": None, "version": 3, "stream": None})
+            "shape": (3, 4), "typestr": "<f8", "data": (v.ctypes.data, False), "strides": None, "version": 3,
+            "stream": None})
         part = v[1:, ::-2]
         self.assertEqual(part.__cuda_array_interface__["strides"], (32, -16))
         self.assertEqual(part.__cuda_array_interface__["data"][0], v.ctypes.data + 32 + 24)

@@ -25,9 +25,11 @@ class Source(Case):
     def test_parameters(self):
         for text, want in [
             ("const float *x", ("x", "float", True, True)), ("float const *x", ("x", "float", True, True)),
-            ("float *const x", ("x", "float", True, False)), ("const float *const __restrict__ x", ("x", "float", True, True)),
+            ("float *const x", ("x", "float", True, False)),
+            ("const float *const __restrict__ x", ("x", "float", True, True)),
             ("double x[]", ("x", "double", True, False)), ("const double x[16]", ("x", "double", True, True)),
-            ("int n", ("n", "int", False, False)), ("const unsigned long long n", ("n", "unsigned long long", False, True)),
+            ("int n", ("n", "int", False, False)),
+            ("const unsigned long long n", ("n", "unsigned long long", False, True)),
             ("size_t n", ("n", "size_t", False, False)), ("volatile int*p", ("p", "int", True, False)),
         ]:
             self.assertEqual(tuple(self.parse(text)[0]), want, text)
@@ -86,7 +88,8 @@ class Launches(Case):
 
     def test_arguments(self):
         for error, arguments in [
-            (TypeError, (self.x, self.y, 2)), (TypeError, (self.x, 5, 2.0, 1)), (ValueError, (self.x, np.ones(3), 2.0, 1)),
+            (TypeError, (self.x, self.y, 2)), (TypeError, (self.x, 5, 2.0, 1)),
+            (ValueError, (self.x, np.ones(3), 2.0, 1)),
             (TypeError, (self.x, self.y, 1j, 1)), (TypeError, (self.x, self.y, 1.0, 2.5)),
             (ValueError, (self.x, self.y, 1.0, 1 << 63)), (TypeError, (self.x, self.y, self.x, 1)),
         ]:

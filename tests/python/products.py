@@ -28,7 +28,8 @@ class Products(Case):
         self.assertIs(type(got), ferry.ndarray if want.ndim else type(want))
         if want.ndim:
             self.assertEqual(got.strides, want.strides)
-        np.testing.assert_allclose(np.asarray(got, "f8"), np.asarray(want, "f8"), rtol=1e-3 if want.dtype == "e" else 1e-6)
+        tolerance = 1e-3 if want.dtype == "e" else 1e-6
+        np.testing.assert_allclose(np.asarray(got, "f8"), np.asarray(want, "f8"), rtol=tolerance)
 
     def test_shapes(self):
         for one, two in SHAPES:

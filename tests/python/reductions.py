@@ -41,8 +41,8 @@ class Reductions(Case):
         if isinstance(want, np.ndarray):
             self.assertEqual(*([s for s, n in zip(a.strides, a.shape) if n > 1] for a in (got, want)), text)
             self.assertTrue(ferry.owns(got), text)
-        np.testing.assert_allclose(np.asarray(got, "f8"), np.asarray(want, "f8"), rtol=TOLERANCE.get(want.dtype.char, 0),
-                                   err_msg=text)
+        tolerance = TOLERANCE.get(want.dtype.char, 0)
+        np.testing.assert_allclose(np.asarray(got, "f8"), np.asarray(want, "f8"), rtol=tolerance, err_msg=text)
 
     def test_every_reduction_and_type(self):
         for ufunc, code in itertools.product(UFUNCS, "?bBhHiIqQefd"):
@@ -54,7 +54,8 @@ class Reductions(Case):
         v = self.numbers("d", (3, 4, 5))
         views = [v, v.T, v.transpose(1, 0, 2), v[:, ::-1], v[..., ::2], v[1:2], np.broadcast_to(v[0], (2, 4, 5))]
         for view in views:
-            for axis, keepdims in itertools.product([None, 0, 1, -1, (0, 1), (0, 2), (2, 1), (0, 1, 2), ()], (False, True)):
+            axes = [None, 0, 1, -1, (0, 1), (0, 2), (2, 1), (0, 1, 2), ()]
+            for axis, keepdims in itertools.product(axes, (False, True)):
                 self.compare(np.add, view, axis=axis, keepdims=keepdims)
         self.compare(np.maximum, v)
         self.compare(np.add, v, served=0, axis=3)
