@@ -114,10 +114,27 @@ def equal(got: np.ndarray, want: np.ndarray) -> bool:
         (got == want).all())
 
 
-def read_by_host(y: np.ndarray) -> np.ndarray:
-    """Touches every 64 KiB, as much as one fault brings home: next to nothing where the host has the bytes already."""
-    y[::65536 // y.itemsize].max()
-    return y
+def host_to_host(calls: Dict[str, Call], runs: int, before: Call) -> Dict[str, Dict[str, List[float]]]:
+    """Times in ms of each call, and of the host's copying its result into an ordinary array afterwards; by turns."""
+    times: Dict[str, Dict[str, List[float]]] = {name: {"call": [], "read": []} for name in calls}
+    sinks: Dict[str, np.ndarray] = {}
+    for turn in range(2 + runs):
+        for name, call in calls.items():
+            before()
+            with contextlib.nullcontext() if name.startswith("ferry") else without_ferry():
+                begun = time.perf_counter()
+                result = call()
+                called = time.perf_counter()
+                if name not in sinks:
+                    sinks[name] = np.frombuffer(bytearray(result.nbytes), result.dtype).reshape(result.shape)
+                copied = time.perf_counter()
+                np.copyto(sinks[name], result)
+                read = time.perf_counter() - copied
+                del result
+            if turn >= 2:
+                times[name]["call"].append((called - begun) * 1e3)
+                times[name]["read"].append(read * 1e3)
+    return times
 
 
 def one_ufunc(report: Report, name: str, x: np.ndarray, plain_x: np.ndarray, pinned: Any) -> Dict[str, float]:
@@ -126,18 +143,18 @@ def one_ufunc(report: Report, name: str, x: np.ndarray, plain_x: np.ndarray, pin
     with without_ferry():
         want = numpy_function(plain_x)
     out, plain_out = np.empty(x.shape, want.dtype), ordinary(np.empty(x.shape, want.dtype))
-    host_calls: Dict[str, Call] = {
-        "ferry": lambda: read_by_host(numpy_function(x)),
-        "ferry, out=": lambda: read_by_host(numpy_function(x, out=out)),
-        "numpy": lambda: read_by_host(numpy_function(plain_x)),
-        "numpy, out=": lambda: read_by_host(numpy_function(plain_x, out=plain_out))}
+    calls: Dict[str, Call] = {
+        "ferry": lambda: numpy_function(x), "ferry, out=": lambda: numpy_function(x, out=out),
+        "numpy": lambda: numpy_function(plain_x), "numpy, out=": lambda: numpy_function(plain_x, out=plain_out)}
     if cp is not None:
         function = getattr(cp, name)
         pinned_out = cupyx.empty_pinned(x.shape, want.dtype)
-        host_calls["cupy"] = lambda: read_by_host(cp.asnumpy(function(cp.asarray(plain_x))))
-        host_calls["cupy, pinned"] = lambda: read_by_host(function(cp.asarray(pinned)).get(out=pinned_out))
-    times = interleaved(host_calls, 7, before=lambda: np.copyto(x, plain_x))
+        calls["cupy"] = lambda: cp.asnumpy(function(cp.asarray(plain_x)))
+        calls["cupy, pinned"] = lambda: function(cp.asarray(pinned)).get(out=pinned_out)
+    both = host_to_host(calls, 7, before=lambda: np.copyto(x, plain_x))
     right = equal(numpy_function(x), want) and equal(out, want)
+    times = {strategy: parts["call"] for strategy, parts in both.items()}
+    times.update({f"{strategy}: read": parts["read"] for strategy, parts in both.items()})
     times["ferry, again"] = interleaved({"ferry": lambda: numpy_function(x)}, 7)["ferry"]
     if not (right and equal(numpy_function(x), want)):
         report.check(f"{name} of {x.dtype}: result", 1, False, "NumPy's")
@@ -164,6 +181,7 @@ def compare_ufuncs(report: Report, dtype: str, rows: "List[Dict[str, float]]") -
 
     double = dtype == "float64"
     name = f"ten ufuncs, {dtype}, host to host"
+    report.at_most(f"{name}: reading the results over NumPy's own", faster("numpy: read", "ferry: read"), 1.5)
     report.at_least(f"{name}: times faster than NumPy", faster("ferry", "numpy"), 18 if double else 1)
     if cp is not None:
         report.at_least(f"{name}: times faster than CuPy with transfers", faster("ferry", "cupy"), 18 if double else 14)
@@ -182,16 +200,18 @@ def chain(report: Report, count: int) -> None:
     plain_x = ordinary(x)
     with without_ferry():
         want = expression(np, plain_x)
-    calls: Dict[str, Call] = {"ferry": lambda: read_by_host(expression(np, x)),
-                              "numpy": lambda: read_by_host(expression(np, plain_x))}
+    calls: Dict[str, Call] = {"ferry": lambda: expression(np, x), "numpy": lambda: expression(np, plain_x)}
     if cp is not None:
-        calls["cupy"] = lambda: read_by_host(cp.asnumpy(expression(cp, cp.asarray(plain_x))))
+        calls["cupy"] = lambda: cp.asnumpy(expression(cp, cp.asarray(plain_x)))
     for how, limits in (("unchanged", (12, 90)), ("rewritten", (4.5, 35))):
-        times = interleaved(calls, 9, before=(lambda: np.copyto(x, plain_x)) if how == "rewritten" else None)
+        rewrite: Call = (lambda: np.copyto(x, plain_x)) if how == "rewritten" else (lambda: None)
+        times = host_to_host(calls, 9, before=rewrite)
         if not equal(expression(np, x), want):
             report.check(f"chain, x {how}: result", 1, False, "NumPy's")
         case = f"sqrt(x*x + sin(x)) - log(x + 1), x {how}"
-        medians = {name: report.case(case, name, x.nbytes, ms) for name, ms in times.items()}
+        reads = {name: report.case(case, f"{name}: read", x.nbytes, parts["read"]) for name, parts in times.items()}
+        medians = {name: report.case(case, name, x.nbytes, parts["call"]) for name, parts in times.items()}
+        report.at_most(f"chain, x {how}: reading the result over NumPy's own", reads["ferry"] / reads["numpy"], 1.5)
         print("  " + case + ": " + "  ".join(f"{name} {ms:.3f}" for name, ms in medians.items()), flush=True)
         if cp is not None:
             report.at_least(f"chain, x {how}: times faster than CuPy with transfers", medians["cupy"] / medians["ferry"],
@@ -207,7 +227,7 @@ def sizes(report: Report, count: int) -> None:
                 if n > 10**8:
                     continue
                 x = random_like("float64", n)
-                plain_x = ordinary(x)
+                plain_x = ordinary(x) if ferry.owns(x) else x
                 function = getattr(np, name)
                 arguments, plain_arguments = ([x, x], [plain_x, plain_x]) if name == "add" else ([x], [plain_x])
                 times = interleaved({"ferry": lambda: function(*arguments), "numpy": lambda: function(*plain_arguments)},
@@ -256,13 +276,13 @@ def crossings(report: Report, count: int) -> None:
     wrong = 0
     for make in (np.empty, ferry.empty):
         x, y = make(count), make(count)
+        sink = ordinary(np.zeros(count))
         for _ in range(3):
             x[:] = 1.5
             y[:] = 0
             with ferry.crossings(measured=ferry.info()["backend"] == "cuda") as c:
                 np.log(x, out=y)
-                y[:]
-                y.sum() if isinstance(y, ferry.ndarray) else None
+                np.copyto(sink, y)
         wrong += int(c.to_device != x.nbytes) + int(c.to_host != y.nbytes) + int(c.redundant != 0)
         print(f"  {type(x).__name__}: {c}", flush=True)
     report.at_most("crossings of one ufunc after a host write: figures that differ from the operands' bytes", wrong, 0)
