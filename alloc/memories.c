@@ -53,6 +53,26 @@ static void teach(struct storage *storage, unsigned passes, enum ending ending) 
     storage->memories.taught = true;
 }
 
+/* Nothing was seen of the host, which tells something only of pages that a device held: what lies at home is read
+ * there without a trace. A result that was expected to be read there is taken to have been. */
+static void teach_unseen(const struct storage_place *place, unsigned passes) {
+    struct storage *storage = place->storage;
+    const size_t first = region_page(place->region, place->base);
+    const bool born_on_device = storage->memories.born_on_device;
+    const bool home = state_place(residency_run_at(&place->region->residency, first, first + 1).state) < 0;
+    if (!home) {
+        /* Of a block that the host filled first, only the passes are worth knowing: the next one will be filled, too.
+         */
+        teach(storage, passes, born_on_device ? ENDING_NOTHING : ENDING_UNKNOWN);
+        return;
+    }
+    const struct site_outlook seen = {.passes = (uint16_t)clamp_passes(passes), .blind = born_on_device};
+    site_learn(storage->site, &seen);
+    if (born_on_device && storage->born.next == ENDING_READ) {
+        site_host_read(storage->site);
+    }
+}
+
 void memories_host_touch(const struct storage_place *place, size_t bytes, unsigned passes, enum ending ending) {
     struct storage *storage = place->storage;
     history_host_touch(&storage->memories.history, passes, ending);
@@ -79,9 +99,7 @@ void memories_end(struct region *region, struct storage *storage, void *block) {
     const struct memories *memories = &storage->memories;
     const unsigned passes = history_passes_now(&memories->history, place.bytes);
     if (!memories->taught && passes > 0) {
-        /* Of a block that the host filled first, only the passes are worth knowing: the next one will be filled, too.
-         */
-        teach(storage, passes, memories->born_on_device ? ENDING_NOTHING : ENDING_UNKNOWN);
+        teach_unseen(&place, passes);
     }
     movement_unlock();
 }

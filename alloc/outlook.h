@@ -17,6 +17,7 @@ struct site_outlook {
     uint16_t passes; /* of devices between two touches by the host; UINT16_MAX: that many or more */
     uint8_t next;    /* enum ending */
     bool known;      /* as an answer: something has been learnt; otherwise the fields above are 0 */
+    bool blind;      /* as an outcome: the host had the bytes at home, where its touches leave no trace */
 };
 
 #endif

@@ -134,29 +134,44 @@ static unsigned next_ordinal(uint64_t site_and_thread, unsigned size_class, uint
     return ordinal;
 }
 
-/* The facts of memory: trust in next, next, trust in passes, passes. */
+/* The facts of memory: patience, blind outcomes, trust in next, next, trust in passes, passes. */
 struct memory {
     struct site_prediction passes, next;
+    unsigned blind;    /* outcomes since the host was last seen, or seen not to come */
+    unsigned patience; /* how often looking has shown what was expected */
 };
 
+enum { BLIND_MOST = 127, PATIENCE_MOST = 3 };
+
 static uint32_t pack(struct memory memory) {
-    return (uint32_t)memory.next.trust << 20 | (uint32_t)memory.next.value << 18 | (uint32_t)memory.passes.trust << 16 |
-           memory.passes.value;
+    return (uint32_t)memory.patience << 29 | (uint32_t)memory.blind << 22 | (uint32_t)memory.next.trust << 20 |
+           (uint32_t)memory.next.value << 18 | (uint32_t)memory.passes.trust << 16 | memory.passes.value;
 }
 
 static struct memory unpack(uint32_t fact) {
     return (struct memory){.passes = {.value = (uint16_t)fact, .trust = fact >> 16 & 3},
-                           .next = {.value = fact >> 18 & 3, .trust = fact >> 20 & 3}};
+                           .next = {.value = fact >> 18 & 3, .trust = fact >> 20 & 3},
+                           .blind = fact >> 22 & BLIND_MOST,
+                           .patience = fact >> 29 & PATIENCE_MOST};
 }
 
-/* Known by what has been seen `trust` times. */
-static struct site_outlook outlook_of(struct memory past, unsigned trust) {
-    const bool next_known = past.next.trust >= trust;
-    return past.passes.trust < trust
-               ? (struct site_outlook){0}
-               : (struct site_outlook){.passes = past.passes.value,
-                                       .next = next_known ? (uint8_t)past.next.value : (uint8_t)ENDING_UNKNOWN,
-                                       .known = true};
+/* Whether it is time to look: a block is born where a touch by the host would be seen. Every 16th at first, at last
+ * every 128th, since a host that still reads pays for it. */
+static bool is_due(struct memory memory) {
+    return memory.blind + 1 >= 16u << memory.patience;
+}
+
+/* Of a block's own ordinal, and of any: where nothing has been seen of the former, what two of the latter agreed on. */
+static struct site_outlook outlook_of(struct memory own, struct memory any) {
+    const bool own_passes = own.passes.trust > 0, own_next = own.next.trust > 0;
+    if (!own_passes && any.passes.trust < 2) {
+        return (struct site_outlook){0};
+    }
+    const uint16_t next = own_next ? own.next.value : any.next.trust > 1 ? any.next.value : ENDING_UNKNOWN;
+    const bool looks = next == ENDING_READ && is_due(any);
+    return (struct site_outlook){.passes = own_passes ? own.passes.value : any.passes.value,
+                                 .next = looks ? ENDING_NOTHING : (uint8_t)next,
+                                 .known = true};
 }
 
 struct site_key site_born(ferry_site site, size_t bytes, struct site_outlook *out) {
@@ -173,10 +188,7 @@ struct site_key site_born(ferry_site site, size_t bytes, struct site_outlook *ou
     const uint64_t hash = base + ordinal * UINT64_C(0x9e3779b97f4a7c15); /* soon after ordinal */
     const uint64_t any_hash = base + ANY_ORDINAL * UINT64_C(0x9e3779b97f4a7c15);
     const _Atomic uint64_t *memory = find(hash, &fact), *any = find(any_hash, &any_fact);
-    *out = outlook_of(unpack(fact), 1);
-    if (!out->known) {
-        *out = outlook_of(unpack(any_fact), 2);
-    }
+    *out = outlook_of(unpack(fact), unpack(any_fact));
     return (struct site_key){
         .memory = handle(memory, hash), .any = handle(any, any_hash), .head = handle(head, site_and_thread)};
 }
@@ -199,6 +211,20 @@ struct site_prediction site_predict(struct site_prediction before, uint16_t seen
     return (struct site_prediction){.value = seen, .trust = 1};
 }
 
+/* A host that came when it was looked for is looked for less often; one that did not is looked for again, until that is
+ * what is expected. */
+static struct memory note_next(struct memory memory, enum ending next) {
+    const bool looked = is_due(memory);
+    memory.next = site_predict(memory.next, (uint16_t)next);
+    if (next != ENDING_NOTHING) {
+        memory.patience += looked && memory.patience < PATIENCE_MOST;
+        memory.blind = 0;
+    } else if (memory.next.value == ENDING_NOTHING) {
+        memory.patience = memory.blind = 0;
+    }
+    return memory;
+}
+
 static void learn(uint32_t named, const struct site_outlook *seen) {
     uint64_t content;
     _Atomic uint64_t *slot = held(named, &content);
@@ -207,8 +233,10 @@ static void learn(uint32_t named, const struct site_outlook *seen) {
     }
     struct memory memory = unpack(FACT(content));
     memory.passes = site_predict(memory.passes, seen->passes);
-    if (seen->next != ENDING_UNKNOWN) {
-        memory.next = site_predict(memory.next, seen->next);
+    if (seen->blind) {
+        memory.blind += memory.blind < BLIND_MOST;
+    } else if (seen->next != ENDING_UNKNOWN) {
+        memory = note_next(memory, (enum ending)seen->next);
     }
     store(slot, TAG(content), pack(memory));
 }

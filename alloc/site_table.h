@@ -33,8 +33,11 @@ struct site_key site_born(ferry_site site, size_t bytes, struct site_outlook *ou
 /* The host has read a block of the site: on the thread that the block was born on, the next birth has ordinal 0. */
 void site_host_read(struct site_key key);
 
-/* What became of a block when its life, or a run of device passes, ended. ENDING_UNKNOWN teaches about passes only;
- * seen->known is not looked at. */
+/*
+ * What became of a block when its life, or a run of device passes, ended. ENDING_UNKNOWN teaches about passes only;
+ * seen->known is not looked at. After several `blind` outcomes, of blocks that the host may have read at home, one is
+ * predicted to be left alone, so that it is born where a touch is seen.
+ */
 void site_learn(struct site_key key, const struct site_outlook *seen);
 
 /*

@@ -237,6 +237,36 @@ static void what_happened_twice_is_believed(void) {
     }
 }
 
+/* How many of so many births are predicted to be left alone by the host; what becomes of them then. */
+static int looks(int births, enum ending truth) {
+    int looked = 0;
+    for (int i = 0; i < births; i++) {
+        struct site_key key;
+        const struct site_outlook outlook = birth(17, MIB, &key);
+        const bool seen = outlook.next == ENDING_NOTHING;
+        looked += seen;
+        site_learn(
+            key, &(struct site_outlook){.passes = 1, .next = (uint8_t)(seen ? truth : ENDING_UNKNOWN), .blind = !seen});
+        site_host_read(key);
+    }
+    return looked;
+}
+
+/* The host's reading at home leaves no trace: it goes on being expected, and is looked for ever less often. */
+static void what_cannot_be_seen_is_looked_for(void) {
+    site_table_clear();
+    life(17, &result);
+    life(17, &result);
+    CHECK_INT(looks(15, ENDING_READ), 0);
+    CHECK_INT(looks(1, ENDING_READ), 1);
+    CHECK_INT(looks(31, ENDING_READ), 0);
+    CHECK_INT(looks(1, ENDING_READ), 1);
+    CHECK_INT(looks(63 + 1 + 127 + 1 + 127 + 1, ENDING_READ), 3);
+    /* It comes no longer: twice is believed. */
+    CHECK_INT(looks(127, ENDING_NOTHING), 0);
+    CHECK_INT(looks(100, ENDING_NOTHING), 100);
+}
+
 static void size_classes_are_quarters(void) {
     CHECK_UINT(site_size_class(1024 * MIB), site_size_class(1034 * MIB));
     CHECK(site_size_class(1024 * MIB) != site_size_class(1280 * MIB));
@@ -374,6 +404,7 @@ int main(void) {
     RUN(an_unknown_ending_teaches_passes_only);
     RUN(one_exception_is_forgiven);
     RUN(what_happened_twice_is_believed);
+    RUN(what_cannot_be_seen_is_looked_for);
     RUN(size_classes_are_quarters);
     RUN(a_full_table_forgets_the_idle);
     RUN(old_keys_do_no_harm);
