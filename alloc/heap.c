@@ -12,10 +12,13 @@
 
 /*
  * jemalloc asks for exactly what it needs (retain), never gives back by itself (decay: a purge of a large free would be
- * synchronous), and makes no arenas of its own beyond one.
+ * synchronous), and makes no arenas of its own beyond one. A free extent serves however small a request
+ * (lg_extent_max_active_fit: no bound). By default none above 64 times the request does, and free neighbours are
+ * joined: where nothing decays, what has grown past that would never be used again, and every round of allocations that
+ * are all freed would take memory of its own.
  */
-const char *ferry_je_malloc_conf = "retain:false,dirty_decay_ms:-1,muzzy_decay_ms:-1,narenas:1,percpu_arena:disabled,"
-                                   "background_thread:false,thp:default";
+const char *ferry_je_malloc_conf = "retain:false,dirty_decay_ms:-1,muzzy_decay_ms:-1,lg_extent_max_active_fit:64,"
+                                   "narenas:1,percpu_arena:disabled,background_thread:false,thp:default";
 
 static pthread_mutex_t heaps_lock = PTHREAD_MUTEX_INITIALIZER;
 static ferry_heap **heaps; /* by slot, NULL where free */
