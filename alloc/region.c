@@ -172,9 +172,17 @@ free_record:
     return status;
 }
 
+/* Of the next region: at least twice as large as the last one that is there. */
+static size_t step_bytes(const struct region_list *list) {
+    if (list->first == NULL) {
+        return list->tiny ? FIRST_TINY_REGION_BYTES : FIRST_REGION_BYTES;
+    }
+    return list->first->bytes < LARGEST_STEP_BYTES / 2 ? 2 * list->first->bytes : LARGEST_STEP_BYTES;
+}
+
 void region_list_init(struct region_list *list, ferry_heap *heap, bool tiny, bool host_homed) {
     *list = (struct region_list){.heap = heap, .tiny = tiny, .host_homed = host_homed};
-    list->next_bytes = tiny ? FIRST_TINY_REGION_BYTES : FIRST_REGION_BYTES;
+    list->next_bytes = step_bytes(list);
     pthread_mutex_init(&list->lock, NULL);
 }
 
@@ -245,8 +253,7 @@ static size_t round_up(size_t value, size_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
-/* Room for the request now, and for a while: each region at least twice as large as the last, within what the limit can
- * ever need. */
+/* Room for the request now, and for a while, within what the limit can ever need. */
 static ferry_status grow(struct region_list *list, size_t bytes) {
     size_t wanted = list->next_bytes;
     const size_t useful = core.limit_bytes + core.limit_bytes / 4 + 4 * FERRY_BLOCK_BYTES;
@@ -262,7 +269,7 @@ static ferry_status grow(struct region_list *list, size_t bytes) {
     }
     region->next = list->first;
     list->first = region;
-    list->next_bytes = 2 * region->bytes < LARGEST_STEP_BYTES ? 2 * region->bytes : LARGEST_STEP_BYTES;
+    list->next_bytes = step_bytes(list);
     return FERRY_OK;
 }
 
@@ -331,6 +338,9 @@ void region_trim(struct region_list *list) {
         } else {
             link = &region->next;
         }
+    }
+    if (empty != NULL) {
+        list->next_bytes = step_bytes(list);
     }
     pthread_mutex_unlock(&list->lock);
     while (empty != NULL) {

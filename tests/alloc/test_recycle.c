@@ -96,6 +96,21 @@ static void large_serves_small(void) {
     }
 }
 
+/* Regions grow with what is there, not with how often it was given back. */
+static void trims_forget_how_large_regions_were(void) {
+    uint64_t reserved[2] = {0};
+    for (int round = 0; round < 8; round++) {
+        void *page = ferry_malloc(MIB), *tiny = ferry_malloc(100);
+        REQUIRE(page != NULL && tiny != NULL);
+        reserved[round > 0] = reserved_bytes();
+        ferry_free(page);
+        ferry_free(tiny);
+        CHECK_OK(ferry_trim());
+        CHECK_UINT(reserved_bytes(), 0);
+    }
+    CHECK_UINT(reserved[1], reserved[0]);
+}
+
 int main(void) {
     seed = test_seed(12);
     core_use_backend(fake_backend());
@@ -103,5 +118,6 @@ int main(void) {
     RUN(threads_that_come_and_go);
     RUN(rounds_of_one_size);
     RUN(large_serves_small);
+    RUN(trims_forget_how_large_regions_were);
     return test_finish();
 }
