@@ -147,8 +147,10 @@ static PyObject *kernel_alias(PyObject *module, PyObject *object) {
     PyObject *alias = PyArray_NewFromDescr(&PyArray_Type, description, PyArray_NDIM(array), PyArray_DIMS(array),
                                            PyArray_STRIDES(array), ferry_device_pointer(view.data),
                                            view.readonly ? 0 : NPY_ARRAY_WRITEABLE, NULL);
+    if (alias == NULL)
+        return NULL;
     Py_INCREF(object);
-    if (alias == NULL || PyArray_SetBaseObject((PyArrayObject *)alias, object) < 0)
+    if (PyArray_SetBaseObject((PyArrayObject *)alias, object) < 0)
         Py_CLEAR(alias);
     return alias;
 }
