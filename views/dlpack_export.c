@@ -117,15 +117,23 @@ static ferry_status prepare(const ferry_array *array, const ferry_dlpack_options
     if (exported == NULL) {
         return ferry_error(FERRY_OUT_OF_MEMORY, "no memory for a tensor's record (%zu bytes)", sizeof *exported);
     }
+    status = ferry_array_share(array, NULL, &exported->array);
+    if (status != FERRY_OK) {
+        goto free_exported;
+    }
     status = place(&array->view, options);
     status = status == FERRY_OK ? begin_export(&array->view) : status;
-    status = status == FERRY_OK ? ferry_array_share(array, NULL, &exported->array) : status;
     if (status != FERRY_OK) {
-        free(exported);
-        return status;
+        goto release_array;
     }
     *out = exported;
     return FERRY_OK;
+
+release_array:
+    ferry_array_release(&exported->array);
+free_exported:
+    free(exported);
+    return status;
 }
 
 static ferry_dlpack_options resolve(const ferry_dlpack_options *options) {

@@ -289,6 +289,9 @@ static void memory_counts_as_written_until_it_is_released(void) {
     REQUIRE_OK(ferry_dlpack_export(&fixed, NULL, &tensor));
     CHECK_UINT(redundant_bytes(&array.view), 4 << 20);
     tensor->deleter(tensor);
+    const ferry_array released = {.view = array.view};
+    CHECK_STATUS(ferry_dlpack_export(&released, NULL, &tensor), FERRY_INVALID_ARGUMENT);
+    CHECK_UINT(redundant_bytes(&array.view), 4 << 20);
     ferry_array_release(&array);
 }
 
