@@ -24,7 +24,12 @@ static PyObject *kernel_compile(PyObject *module, PyObject *arguments) {
     Py_BEGIN_ALLOW_THREADS;
     status = ferry_kernel_compile(source, name, &kernel);
     Py_END_ALLOW_THREADS;
-    return status == FERRY_OK ? PyCapsule_New(kernel, KERNEL, destroy_kernel) : raise_status(status);
+    if (status != FERRY_OK)
+        return raise_status(status);
+    PyObject *capsule = PyCapsule_New(kernel, KERNEL, destroy_kernel);
+    if (capsule == NULL)
+        ferry_kernel_destroy(kernel);
+    return capsule;
 }
 
 /* A launch's arguments: views of arrays, and bytes of values. */
@@ -142,15 +147,11 @@ static PyObject *kernel_alias(PyObject *module, PyObject *object) {
     if (view_of_object(object, &view) < 0)
         return NULL;
     PyArrayObject *array = (PyArrayObject *)object;
-    PyArray_Descr *description = PyArray_DESCR(array);
-    Py_INCREF(description);
+    PyArray_Descr *description = (PyArray_Descr *)new_reference((PyObject *)PyArray_DESCR(array));
     PyObject *alias = PyArray_NewFromDescr(&PyArray_Type, description, PyArray_NDIM(array), PyArray_DIMS(array),
                                            PyArray_STRIDES(array), ferry_device_pointer(view.data),
                                            view.readonly ? 0 : NPY_ARRAY_WRITEABLE, NULL);
-    if (alias == NULL)
-        return NULL;
-    Py_INCREF(object);
-    if (PyArray_SetBaseObject((PyArrayObject *)alias, object) < 0)
+    if (alias != NULL && PyArray_SetBaseObject((PyArrayObject *)alias, new_reference(object)) < 0)
         Py_CLEAR(alias);
     return alias;
 }
