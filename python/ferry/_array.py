@@ -128,7 +128,7 @@ class ndarray(_ferry.array):
         return _restored, (type(self), self.view(np.ndarray), getattr(self, "__dict__", None))
 
     def __array_function__(self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
-        if func is np.copyto and len(args) == 2 and kwargs.keys() <= {"casting"} and _copied(*args):
+        if func is np.copyto and len(args) == 2 and _casts_safely(*args, **kwargs) and _copied(*args):
             return None
         if func is np.dot and args and isinstance(args[0], ndarray):
             return args[0].dot(*args[1:], **kwargs)
@@ -176,6 +176,15 @@ for _name in _MAKING:
 def _copied(to: Any, source: Any) -> bool:
     """Whether ferry has copied; else nothing has been touched."""
     return isinstance(to, np.ndarray) and isinstance(source, np.ndarray) and _ferry.copy_into(to, source)
+
+
+def _casts_safely(to: Any, source: Any, **keywords: Any) -> bool:
+    """Whether numpy.copyto with the keywords would copy what casts safely, which is what ferry copies."""
+    if not keywords:
+        return True
+    casting = keywords.get("casting")
+    return len(keywords) == 1 and (casting in ("safe", "same_kind", "unsafe") or (
+        casting in ("no", "equiv") and getattr(to, "dtype", None) == getattr(source, "dtype", None)))
 
 
 def _kept(result: Any, cls: type, given: Tuple[Any, ...]) -> Any:

@@ -292,6 +292,16 @@ class Arrays(Case):
         finally:
             ferry.set_copy_threads(before)
 
+    def test_copyto_heeds_the_casting(self):
+        x = ordinary(np.arange(MIB, dtype="f4"))
+        v = ferry.zeros(MIB)
+        for wrong, error in [("no", TypeError), ("equiv", TypeError), ("sometimes", ValueError)]:
+            with self.assertRaises(error):
+                np.copyto(v, x, casting=wrong)
+            self.assertEqual(v[-1], 0)
+        np.copyto(v, x, casting="safe")
+        self.assertEqual(v[-1], MIB - 1)
+
     def test_copies_on_the_device_stay_there(self):
         v = ferry.arange(1.0 * MIB).prefetch()
         with ferry.crossings() as crossed:
