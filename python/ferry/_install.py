@@ -83,7 +83,7 @@ class Loop(NamedTuple):
 def loops() -> "list[Loop]":
     """The loops that ``install()`` replaces, with how many launches each has made, and from which length on.
 
-    Empty before the first ``install()``. A length of 2**63 - 1 is never reached; −1 has yet to be measured, when the
+    A length of 2**63 - 1, as without ``install()``, is never reached; −1 has yet to be measured, when the
     loop is first called with arrays in ferry memory.
     """
     return [Loop(*entry) for entry in _ferry.loops()]

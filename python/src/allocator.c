@@ -33,7 +33,8 @@ static scope installed = {.threshold_bytes = SIZE_MAX};
 /* Of contexts, one for each threshold, for ever: arrays keep their handler. Only ever added to. */
 static _Atomic(scope *) contexts;
 
-/* What the default handler's functions were. Set once, before any function of ours is in NumPy's hands. */
+/* What the default handler's functions were. Set when the module is made, before any function of ours is in NumPy's
+ * hands. */
 static PyDataMemAllocator ordinary;
 
 static _Atomic uint64_t fallbacks, fallback_bytes;
@@ -148,8 +149,7 @@ static PyDataMem_Handler *default_handler(void) {
     return PyCapsule_GetPointer(PyDataMem_DefaultHandler, "mem_handler");
 }
 
-/* Keeps the default handler's functions, once. -1 with an exception set. */
-static int keep_ordinary(void) {
+int allocator_start(void) {
     const PyDataMem_Handler *handler = default_handler();
     if (handler == NULL)
         return -1;
@@ -185,9 +185,11 @@ static void replace_functions(PyDataMemAllocator *functions) {
 static PyObject *allocator_install(PyObject *module, PyObject *argument) {
     (void)module;
     const size_t threshold_bytes = PyLong_AsSize_t(argument);
-    if ((threshold_bytes == (size_t)-1 && PyErr_Occurred()) || keep_ordinary() < 0)
+    if (threshold_bytes == (size_t)-1 && PyErr_Occurred())
         return NULL;
     PyDataMem_Handler *handler = default_handler();
+    if (handler == NULL)
+        return NULL;
     if (!writable(handler))
         return PyErr_Format(PyExc_RuntimeError,
                             "NumPy's default data allocator is in read-only memory: use ferry.allocator()");
@@ -242,8 +244,6 @@ static PyObject *scope_capsule(scope *s) {
 }
 
 PyObject *allocator_use(size_t threshold_bytes) {
-    if (keep_ordinary() < 0)
-        return NULL;
     sites_start();
     scope *found = scope_find(threshold_bytes);
     PyObject *capsule = found != NULL ? scope_capsule(found) : PyErr_NoMemory();

@@ -4,6 +4,9 @@
 
 #include "module.h"
 
+/* Keeps the functions of NumPy's default handler, once, before any thread can exchange them. -1 with an exception set. */
+int allocator_start(void);
+
 /*
  * The site of the block at `data` if it was the calling thread's latest allocation and nobody has asked since, else 0:
  * a loop runs without the interpreter, but its result has just been allocated.

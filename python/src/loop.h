@@ -26,7 +26,7 @@ typedef struct loop {
     int nin;
     ferry_dtype dtypes[LOOP_OPERANDS];
     _Atomic uint64_t launches;
-    PyUFuncObject *ufunc; /* kept */
+    PyUFuncObject *ufunc; /* alive for ever */
     int index;            /* among the ufunc's loops */
     int signature[LOOP_OPERANDS];
 } loop;
@@ -73,6 +73,12 @@ void loop_raise_exceptions(unsigned exceptions);
 
 /* Errors that precede every write, and that NumPy's loop makes good. */
 bool loop_is_refusal(ferry_status status);
+
+/* Fills the table of loops from NumPy's ufuncs, once, before any thread can ask for one. -1 with an exception set. */
+int loops_find(void);
+
+/* Whether the ufunc is NumPy's own for the operation (FERRY_OP_COUNT: matmul): others may bear its name. */
+bool loops_are_of(ferry_op op, const PyObject *ufunc);
 
 /* The length that is measured for calls of the operation on inputs of one type, or for reductions by it, whatever is
  * installed; LOOP_NEVER where NumPy has no such loop. */

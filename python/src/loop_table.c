@@ -14,11 +14,16 @@
 
 static loop loops[LOOPS_MAX];
 
+/* Written when the module is made. Loops keep their ufunc and signature for ever. */
+static int loop_count;
+static const PyUFuncObject *ufuncs[FERRY_OP_COUNT + 1]; /* matmul is the last */
+
 /* Guards what follows, and the writing of gates. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int loop_count; /* in use; they keep their ufunc and signature for ever */
 static int watchers;
-static bool found, installed, forked;
+static bool forked;
+
+static _Atomic bool installed;
 
 #define TRAMPOLINE(number)                                                                                             \
     static void trampoline_##number(char **args, npy_intp const *dimensions, npy_intp const *steps, void *data) {      \
@@ -163,12 +168,11 @@ static void find_loops(ferry_op op, PyUFuncObject *ufunc) {
         if (!matches(op, ufunc->nin, ufunc->types + (ptrdiff_t)i * ufunc->nargs, l) || is_known(ufunc, l->signature))
             continue;
         l->reduction = reduction_of(l);
-        Py_INCREF(ufunc);
         loop_count++;
     }
 }
 
-/* NumPy's ufunc of that name, a new reference; NULL, with no exception, when this NumPy has it not. */
+/* NumPy's ufunc of that name, a new reference, which its loops keep; NULL, with no exception, when this NumPy has it not. */
 static PyUFuncObject *ufunc_named(PyObject *numpy, const char *name) {
     PyObject *object = PyObject_GetAttrString(numpy, name);
     if (object != NULL && PyObject_TypeCheck(object, &PyUFunc_Type))
@@ -180,13 +184,15 @@ static PyUFuncObject *ufunc_named(PyObject *numpy, const char *name) {
 
 static void find_by_name(PyObject *numpy, ferry_op op, const char *name, int nin) {
     PyUFuncObject *ufunc = ufunc_named(numpy, name);
-    if (ufunc != NULL && ufunc->nin == nin && ufunc->nout == 1)
+    if (ufunc != NULL && ufunc->nin == nin && ufunc->nout == 1) {
+        ufuncs[op] = ufunc;
         find_loops(op, ufunc);
-    Py_XDECREF(ufunc);
+    } else
+        Py_XDECREF(ufunc);
 }
 
-static int find_all(void) {
-    if (found)
+int loops_find(void) {
+    if (loop_count > 0)
         return 0;
     PyObject *numpy = PyImport_ImportModule("numpy");
     if (numpy == NULL)
@@ -195,15 +201,17 @@ static int find_all(void) {
         find_by_name(numpy, (ferry_op)op, ferry_op_name((ferry_op)op), ferry_op_arity((ferry_op)op));
     find_by_name(numpy, FERRY_OP_COUNT, "matmul", 2);
     Py_DECREF(numpy);
-    found = true;
-    return pthread_atfork(lock_for_fork, unlock_in_parent, unlock_in_child) == 0 ? 0 : -1;
+    if (pthread_atfork(lock_for_fork, unlock_in_parent, unlock_in_child) == 0)
+        return 0;
+    PyErr_NoMemory();
+    return -1;
+}
+
+bool loops_are_of(ferry_op op, const PyObject *ufunc) {
+    return (const PyObject *)ufuncs[op] == ufunc;
 }
 
 int64_t loops_call_length(ferry_op op, ferry_dtype dtype, bool reduces) {
-    if (find_all() < 0) {
-        PyErr_Clear();
-        return LOOP_NEVER;
-    }
     for (int i = 0; i < loop_count; i++) {
         loop *l = &loops[i];
         if (l->op == op && l->dtypes[0] == dtype && (!reduces || l->reduction != FERRY_REDUCTION_COUNT))
@@ -232,7 +240,7 @@ static void put_back(int number) {
 static PyObject *loops_install(PyObject *module, PyObject *argument) {
     (void)module;
     const int64_t length = PyLong_AsLongLong(argument);
-    if ((length == -1 && PyErr_Occurred()) || find_all() < 0)
+    if (length == -1 && PyErr_Occurred())
         return NULL;
     set_lengths(length);
     for (int i = 0; i < loop_count; i++)

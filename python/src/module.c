@@ -1,6 +1,7 @@
 #define FERRY_IMPORTS_NUMPY
 #include "module.h"
 
+#include "allocator.h"
 #include "array_type.h"
 #include "loop.h"
 
@@ -34,7 +35,7 @@ static int claim_process(void) {
 }
 
 static int module_execute(PyObject *module) {
-    if (claim_process() < 0 || _import_array() < 0 || _import_umath() < 0)
+    if (claim_process() < 0 || _import_array() < 0 || _import_umath() < 0 || loops_find() < 0 || allocator_start() < 0)
         return -1;
     PyMethodDef *const tables[] = {allocator_methods, array_methods,  call_methods,   copy_methods,
                                    counter_methods,   dlpack_methods, kernel_methods, library_methods,
