@@ -43,7 +43,7 @@ static void elementwise_drop(elementwise *e) {
 static bool find_op(PyObject *ufunc, ferry_op *out) {
     const PyUFuncObject *known = (const PyUFuncObject *)ufunc;
     return known->nout == 1 && known->nin <= INPUTS_MAX && ferry_op_find(known->name, out) == FERRY_OK &&
-           ferry_op_arity(*out) == known->nin;
+           loops_are_of(*out, ufunc);
 }
 
 static bool is_array_of_axes(PyObject *object) {
@@ -55,14 +55,10 @@ static bool is_array_of_axes(PyObject *object) {
  * weighs. A new reference; NULL, with no exception, where there is none.
  */
 static PyArray_Descr *type_beside(PyObject *scalar, PyObject *inputs) {
-    static PyObject *result_type;
     PyObject *other = PyTuple_GET_ITEM(inputs, PyTuple_GET_ITEM(inputs, 0) == scalar ? 1 : 0);
-    if (result_type == NULL) {
-        PyObject *numpy = PyImport_ImportModule("numpy");
-        result_type = numpy == NULL ? NULL : PyObject_GetAttrString(numpy, "result_type");
-        Py_XDECREF(numpy);
-    }
-    PyObject *type = result_type == NULL ? NULL : PyObject_CallFunctionObjArgs(result_type, other, scalar, NULL);
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    PyObject *type = numpy == NULL ? NULL : PyObject_CallMethod(numpy, "result_type", "OO", other, scalar);
+    Py_XDECREF(numpy);
     if (type == NULL)
         PyErr_Clear();
     return (PyArray_Descr *)type;

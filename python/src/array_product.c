@@ -3,6 +3,7 @@
 #include "array_call.h"
 
 #include "arrays.h"
+#include "loop.h"
 #include "scopes.h"
 #include "sites.h"
 
@@ -127,8 +128,7 @@ static PyObject *run(const product *p, const whole_call *call) {
 
 PyObject *call_product(const whole_call *call) {
     product p = {.out = NULL};
-    const PyUFuncObject *ufunc = (const PyUFuncObject *)call->ufunc;
-    if (call_never_pays() || PyTuple_GET_SIZE(call->inputs) != 2 || strcmp(ufunc->name, "matmul") != 0)
+    if (call_never_pays() || PyTuple_GET_SIZE(call->inputs) != 2 || !loops_are_of(FERRY_OP_COUNT, call->ufunc))
         return NULL;
     PyObject *result = prepare(&p, call) ? run(&p, call) : NULL;
     Py_XDECREF(p.out);

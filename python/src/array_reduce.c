@@ -170,7 +170,7 @@ static bool prepare(reduction *r, const whole_call *call) {
         return false;
     }
     ferry_op op;
-    return ferry_op_find(ferry_reduction_name(r->kind), &op) == FERRY_OK &&
+    return ferry_op_find(ferry_reduction_name(r->kind), &op) == FERRY_OK && loops_are_of(op, call->ufunc) &&
            ferry_reduce_dtype(r->kind, r->in.dtype, &r->dtype) == FERRY_OK &&
            call_pays(op, r->dtype, true, ferry_view_size(&r->in)) && take_keywords(r, call->keywords) &&
            take_result(r, call, (PyArrayObject *)input);

@@ -1,4 +1,6 @@
 """Whole calls of ufuncs on ferry.ndarray: result types, shapes, layouts, values and mistakes are NumPy's."""
+import ctypes
+import importlib
 import itertools
 import warnings
 
@@ -34,6 +36,34 @@ def outcome(function):
             return function()
     except Exception as error:  # noqa: B902: whatever NumPy raises
         return type(error)
+
+
+_LOOP = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_ssize_t),
+                         ctypes.POINTER(ctypes.c_ssize_t), ctypes.c_void_p)
+
+
+@_LOOP
+def _write_seven(operands, dimensions, steps, _):
+    for i in range(dimensions[0]):
+        ctypes.c_double.from_address(operands[2] + i * steps[2]).value = 7
+
+
+_LOOPS = (ctypes.c_void_p * 1)(ctypes.cast(_write_seven, ctypes.c_void_p))
+_DATA = (ctypes.c_void_p * 1)()
+_TYPES = ctypes.create_string_buffer(bytes([np.dtype("d").num] * 3))
+
+
+def ufunc_of_sevens(name):
+    """A ufunc of float64 such as extensions make, whatever it is called: PyUFunc_FromFuncAndData."""
+    api = importlib.import_module("numpy._core._multiarray_umath" if NUMPY >= (2, 0) else
+                                  "numpy.core._multiarray_umath")._UFUNC_API
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = ctypes.cast(pointer(api, None), ctypes.POINTER(ctypes.c_void_p))
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int,
+                             ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p,
+                             ctypes.c_int)(table[1])
+    return make(_LOOPS, _DATA, _TYPES, 1, 2, 1, -1, name, b"", 0)
 
 
 class Calls(Case):
@@ -147,6 +177,13 @@ class Calls(Case):
             self.assertNotIsInstance(result, type)
             self.assertEqual(calls, 0)
         self.assertIs(self.served(lambda: ferry.arange(3) ** -1)[0], ValueError)
+
+    def test_a_strangers_ufunc_of_the_same_name_is_not_numpys(self):
+        sevens, v = ufunc_of_sevens(b"add"), ferry.arange(9.0)
+        for call in (lambda: sevens(v, v), lambda: sevens.reduce(v)):
+            result, calls = self.served(call)
+            np.testing.assert_array_equal(result, np.full(np.shape(result), 7.0))
+            self.assertEqual(calls, 0)
 
     def test_floating_point_errors(self):
         bad = ferry.asarray(np.array([0.0, -1.0, 1.0]))
