@@ -96,48 +96,46 @@ static bool take_inputs(elementwise *e, PyObject *inputs) {
     return any;
 }
 
-static bool take_view(PyArrayObject *array, ferry_view *out) {
-    if (view_of_array(array, out) == 0)
-        return true;
-    PyErr_Clear();
-    return false;
+/* An array of axes as an empty one of two axes, which matrices have too; anything else as it is. */
+static PyObject *empty_like(PyObject *input) {
+    npy_intp none[] = {0, 0};
+    if (!is_array_of_axes(input))
+        return new_reference(input);
+    PyArray_Descr *type = PyArray_DESCR((PyArrayObject *)input);
+    return PyArray_Empty(2, none, (PyArray_Descr *)new_reference((PyObject *)type), 0);
 }
 
-/*
- * The type of the result, by the answer of this NumPy: versions differ in what floor gives for integers, and in how a
- * scalar weighs in; and of two types that are the same the right one is wanted. Asks it about empty arrays of the types
- * and the same scalar. False where ferry's result is another.
- */
-static bool numpy_agrees(elementwise *e, const whole_call *call) {
-    PyObject *operands[INPUTS_MAX] = {NULL}, *result = NULL;
-    npy_intp none = 0;
-    for (int i = 0; i < e->nin; i++) {
-        PyObject *input = PyTuple_GET_ITEM(call->inputs, i);
-        PyArray_Descr *type = PyArray_DESCR(e->arrays[i]);
-        operands[i] = is_array_of_axes(input)
-                          ? PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)new_reference((PyObject *)type), 1,
-                                                 &none, NULL, NULL, 0, NULL)
-                          : new_reference(input);
+PyArray_Descr *call_result_type(const whole_call *call) {
+    PyArray_Descr *type = NULL;
+    PyObject *operands = PyTuple_New(PyTuple_GET_SIZE(call->inputs));
+    for (Py_ssize_t i = 0; operands != NULL && i < PyTuple_GET_SIZE(operands); i++) {
+        PyObject *operand = empty_like(PyTuple_GET_ITEM(call->inputs, i));
+        if (operand == NULL)
+            Py_CLEAR(operands);
+        else
+            PyTuple_SET_ITEM(operands, i, operand);
     }
-    if (!PyErr_Occurred())
-        result = PyObject_CallFunctionObjArgs(call->ufunc, operands[0], operands[1], NULL);
-    ferry_view view;
-    const bool agrees =
-        result != NULL && PyArray_Check(result) && take_view((PyArrayObject *)result, &view) && view.dtype == e->result;
-    if (agrees)
-        e->type = (PyArray_Descr *)new_reference((PyObject *)PyArray_DESCR((PyArrayObject *)result));
+    PyObject *result = operands != NULL ? PyObject_Call(call->ufunc, operands, NULL) : NULL;
+    if (result != NULL && PyArray_Check(result))
+        type = (PyArray_Descr *)new_reference((PyObject *)PyArray_DESCR((PyArrayObject *)result));
     PyErr_Clear();
     Py_XDECREF(result);
-    Py_XDECREF(operands[0]);
-    Py_XDECREF(operands[1]);
-    return agrees;
+    Py_XDECREF(operands);
+    return type;
+}
+
+/* Takes the type of the result from NumPy; false where ferry's result is another. */
+static bool numpy_agrees(elementwise *e, const whole_call *call) {
+    ferry_dtype dtype;
+    e->type = call_result_type(call);
+    return e->type != NULL && dtype_of_number(e->type->type_num, &dtype) && dtype == e->result;
 }
 
 static bool find_result_type(elementwise *e) {
     ferry_dtype in[INPUTS_MAX];
     ferry_view view;
     for (int i = 0; i < e->nin; i++) {
-        if (!take_view(e->arrays[i], &view))
+        if (!find_view(e->arrays[i], &view))
             return false;
         in[i] = view.dtype;
     }
@@ -264,7 +262,7 @@ static PyObject *run(elementwise *e, PyObject *ufunc) {
     unsigned exceptions;
     ferry_status status;
     for (int i = 0; i <= e->nin; i++) {
-        if (!take_view(e->arrays[i], &views[i]))
+        if (!find_view(e->arrays[i], &views[i]))
             return NULL;
     }
     const ferry_site before = ferry_site_set(site_of_frame());

@@ -23,6 +23,13 @@ PyObject *call_elementwise(const whole_call *call);
 PyObject *call_reduction(const whole_call *call);
 PyObject *call_product(const whole_call *call);
 
+/*
+ * The type that this NumPy gives the result, which it is asked about empty arrays of the same types, and the same
+ * scalars: versions differ in what floor gives for integers and in how a scalar weighs in, and of two types that are
+ * the same the right one is wanted. A new reference; NULL, without an exception, where there is none.
+ */
+PyArray_Descr *call_result_type(const whole_call *call);
+
 /* Whether so many elements of a type are worth a launch, or a reduction on the device: as for NumPy's loops. */
 bool call_pays(ferry_op op, ferry_dtype dtype, bool reduces, int64_t elements);
 /* A launch on a device that is only modelled never pays. */

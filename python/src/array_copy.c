@@ -101,11 +101,8 @@ static bool find_views(PyArrayObject *to, PyArrayObject *from, ferry_view *to_vi
         !PyArray_ISALIGNED(from))
         return false;
     ferry_view source;
-    if (view_of_array(to, to_view) < 0 || view_of_array(from, &source) < 0) {
-        PyErr_Clear();
-        return false;
-    }
-    return source.ndim <= to_view->ndim && ferry_dtype_can_cast(source.dtype, to_view->dtype, FERRY_CAST_SAFE) &&
+    return find_view(to, to_view) && find_view(from, &source) && source.ndim <= to_view->ndim &&
+           ferry_dtype_can_cast(source.dtype, to_view->dtype, FERRY_CAST_SAFE) &&
            ferry_view_broadcast(&source, to_view->ndim, to_view->shape, from_view) == FERRY_OK &&
            !ferry_view_overlap(to_view, from_view) && !ferry_view_self_overlap(to_view);
 }

@@ -17,10 +17,7 @@ static bool take_operand(PyObject *object, ferry_view *view) {
     if (!PyArray_Check(object) || PyArray_NDIM((PyArrayObject *)object) == 0 ||
         !PyArray_ISALIGNED((PyArrayObject *)object) || !ferry_owns(PyArray_DATA((PyArrayObject *)object)))
         return false;
-    if (view_of_array((PyArrayObject *)object, view) == 0)
-        return true;
-    PyErr_Clear();
-    return false;
+    return find_view((PyArrayObject *)object, view);
 }
 
 /* Axis `back` of the stack, counted from its end; 1 where there is none. */
@@ -57,37 +54,16 @@ static int64_t find_shape(const product *p, int *ndim, npy_intp *shape) {
     return work;
 }
 
-/* The type that NumPy gives the product, which it is asked about empty matrices; NULL, without an exception, where
- * there is none. */
-static PyArray_Descr *product_type(const whole_call *call) {
-    npy_intp none[] = {0, 0};
-    PyObject *operands[2];
-    for (int i = 0; i < 2; i++) {
-        PyArray_Descr *type = PyArray_DESCR((PyArrayObject *)PyTuple_GET_ITEM(call->inputs, i));
-        operands[i] = PyArray_Zeros(2, none, (PyArray_Descr *)new_reference((PyObject *)type), 0);
-    }
-    PyObject *result =
-        PyErr_Occurred() != NULL ? NULL : PyObject_CallFunctionObjArgs(call->ufunc, operands[0], operands[1], NULL);
-    PyArray_Descr *type = NULL;
-    if (result != NULL && PyArray_Check(result))
-        type = (PyArray_Descr *)new_reference((PyObject *)PyArray_DESCR((PyArrayObject *)result));
-    PyErr_Clear();
-    Py_XDECREF(result);
-    Py_XDECREF(operands[0]);
-    Py_XDECREF(operands[1]);
-    return type;
-}
-
 static bool take_out(product *p, const whole_call *call, int ndim, npy_intp *shape, PyArray_Descr *type) {
     if (call->out != NULL)
         p->out = (PyArrayObject *)new_reference((PyObject *)call->out);
     else
         p->out = (PyArrayObject *)PyArray_Empty(ndim, shape, (PyArray_Descr *)new_reference((PyObject *)type), 0);
-    if (p->out == NULL || view_of_array(p->out, &p->c) < 0) {
+    if (p->out == NULL) {
         PyErr_Clear();
         return false;
     }
-    return PyArray_EquivTypes(PyArray_DESCR(p->out), type) && PyArray_ISWRITEABLE(p->out) &&
+    return find_view(p->out, &p->c) && PyArray_EquivTypes(PyArray_DESCR(p->out), type) && PyArray_ISWRITEABLE(p->out) &&
            PyArray_ISALIGNED(p->out) && ferry_owns(PyArray_DATA(p->out));
 }
 
@@ -99,7 +75,7 @@ static bool prepare(product *p, const whole_call *call) {
         !take_operand(PyTuple_GET_ITEM(call->inputs, 1), &p->b))
         return false;
     const int64_t work = find_shape(p, &ndim, shape);
-    PyArray_Descr *type = work < 1 ? NULL : product_type(call);
+    PyArray_Descr *type = work < 1 ? NULL : call_result_type(call);
     if (type == NULL)
         return false;
     const bool ready = dtype_of_number(type->type_num, &dtype) && call_pays(FERRY_OP_COUNT, dtype, false, work) &&

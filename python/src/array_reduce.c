@@ -67,24 +67,20 @@ static bool is_kept(const reduction *r, int axis) {
 
 /* A view of `array` on the axes that are kept: of a result, or of one that has those of extent 1 as well. */
 static bool view_of_kept(const reduction *r, PyArrayObject *array, ferry_view *out) {
-    ferry_view whole;
-    if (view_of_array(array, &whole) < 0) {
-        PyErr_Clear();
+    if (!find_view(array, out))
         return false;
-    }
-    if (!r->keeps_axes) {
-        *out = whole;
+    if (!r->keeps_axes)
         return true;
-    }
-    *out = whole;
+    if (out->ndim != r->in.ndim)
+        return false;
     out->ndim = 0;
-    for (int axis = 0; axis < r->in.ndim && whole.ndim == r->in.ndim; axis++) {
+    for (int axis = 0; axis < r->in.ndim; axis++) {
         if (!is_kept(r, axis))
             continue;
-        out->shape[out->ndim] = whole.shape[axis];
-        out->strides[out->ndim++] = whole.strides[axis];
+        out->shape[out->ndim] = out->shape[axis];
+        out->strides[out->ndim++] = out->strides[axis];
     }
-    return whole.ndim == r->in.ndim;
+    return true;
 }
 
 /* The type that NumPy gives the result, which it is asked about an array of one element; NULL, without an exception,
@@ -163,12 +159,8 @@ static bool take_result(reduction *r, const whole_call *call, PyArrayObject *in)
 static bool prepare(reduction *r, const whole_call *call) {
     PyObject *input = PyTuple_GET_ITEM(call->inputs, 0);
     if (!PyArray_Check(input) || !PyArray_ISALIGNED((PyArrayObject *)input) ||
-        !ferry_owns(PyArray_DATA((PyArrayObject *)input)))
+        !ferry_owns(PyArray_DATA((PyArrayObject *)input)) || !find_view((PyArrayObject *)input, &r->in))
         return false;
-    if (view_of_array((PyArrayObject *)input, &r->in) < 0) {
-        PyErr_Clear();
-        return false;
-    }
     ferry_op op;
     return ferry_op_find(ferry_reduction_name(r->kind), &op) == FERRY_OK && loops_are_of(op, call->ufunc) &&
            ferry_reduce_dtype(r->kind, r->in.dtype, &r->dtype) == FERRY_OK &&

@@ -41,18 +41,11 @@ int number_of_dtype(ferry_dtype dtype) {
     return numbers[dtype];
 }
 
-int view_of_array(PyArrayObject *array, ferry_view *out) {
+bool find_view(PyArrayObject *array, ferry_view *out) {
     ferry_dtype dtype;
-    PyArray_Descr *description = PyArray_DESCR(array);
-    if (!dtype_of_number(description->type_num, &dtype) || PyArray_ISBYTESWAPPED(array)) {
-        PyErr_Format(PyExc_TypeError, "ferry has no element type %R", (PyObject *)description);
-        return -1;
-    }
-    if (PyArray_NDIM(array) > FERRY_MAX_DIMS) {
-        PyErr_Format(PyExc_ValueError, "the array has %d dimensions; ferry's views have at most %d",
-                     PyArray_NDIM(array), FERRY_MAX_DIMS);
-        return -1;
-    }
+    if (!dtype_of_number(PyArray_TYPE(array), &dtype) || PyArray_ISBYTESWAPPED(array) ||
+        PyArray_NDIM(array) > FERRY_MAX_DIMS)
+        return false;
     *out = (ferry_view){.data = PyArray_DATA(array),
                         .dtype = dtype,
                         .ndim = PyArray_NDIM(array),
@@ -61,7 +54,18 @@ int view_of_array(PyArrayObject *array, ferry_view *out) {
         out->shape[axis] = PyArray_DIM(array, axis);
         out->strides[axis] = PyArray_STRIDE(array, axis);
     }
-    return 0;
+    return true;
+}
+
+int view_of_array(PyArrayObject *array, ferry_view *out) {
+    if (find_view(array, out))
+        return 0;
+    if (PyArray_NDIM(array) > FERRY_MAX_DIMS)
+        PyErr_Format(PyExc_ValueError, "the array has %d dimensions; ferry's views have at most %d",
+                     PyArray_NDIM(array), FERRY_MAX_DIMS);
+    else
+        PyErr_Format(PyExc_TypeError, "ferry has no element type %R", (PyObject *)PyArray_DESCR(array));
+    return -1;
 }
 
 static PyArrayObject *checked_array(PyObject *object) {
@@ -79,12 +83,8 @@ int view_of_object(PyObject *object, ferry_view *out) {
 int acquire_for_host(PyArrayObject *array, ferry_access access) {
     ferry_view view;
     ferry_status status;
-    if (PyArray_NBYTES(array) < ACQUIRED_BYTES || !ferry_owns(PyArray_DATA(array)))
+    if (PyArray_NBYTES(array) < ACQUIRED_BYTES || !ferry_owns(PyArray_DATA(array)) || !find_view(array, &view))
         return 0;
-    if (view_of_array(array, &view) < 0) {
-        PyErr_Clear();
-        return 0;
-    }
     Py_BEGIN_ALLOW_THREADS;
     status = ferry_host_acquire(&view, view.readonly ? FERRY_READ : access);
     Py_END_ALLOW_THREADS;

@@ -10,7 +10,9 @@ bool dtype_of_number(int number, ferry_dtype *out);
 /* NumPy's type number of a dtype. */
 int number_of_dtype(ferry_dtype dtype);
 
-/* A borrowed view of the array. -1, with TypeError or ValueError set, where ferry has no such view. */
+/* A borrowed view of the array. false, without an exception, where ferry has no such view. */
+bool find_view(PyArrayObject *array, ferry_view *out);
+/* The same; -1 with TypeError or ValueError set where there is none. */
 int view_of_array(PyArrayObject *array, ferry_view *out);
 /* The same of any object: TypeError for what is no array. */
 int view_of_object(PyObject *object, ferry_view *out);
