@@ -75,6 +75,8 @@ static bool view_of_kept(const reduction *r, PyArrayObject *array, ferry_view *o
         return false;
     out->ndim = 0;
     for (int axis = 0; axis < r->in.ndim; axis++) {
+        if (!is_kept(r, axis) && out->shape[axis] != 1)
+            return false;
         if (!is_kept(r, axis))
             continue;
         out->shape[out->ndim] = out->shape[axis];

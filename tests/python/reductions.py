@@ -89,6 +89,10 @@ class Reductions(Case):
             np.testing.assert_allclose(out, want, rtol=1e-6)
         with self.assertRaises(ValueError):
             np.add.reduce(v, axis=0, out=ferry.empty(5))
+        wide = ferry.zeros((3, 2))
+        with self.assertRaises(ValueError):
+            np.add.reduce(v, axis=1, keepdims=True, out=wide)
+        self.assertFalse(wide.any())
 
     def test_what_is_left_to_numpy(self):
         v = self.numbers("d", (3, 4))
