@@ -4,7 +4,8 @@
 
 #include "module.h"
 
-/* Keeps the functions of NumPy's default handler, once, before any thread can exchange them. -1 with an exception set. */
+/* Keeps the functions of NumPy's default handler, once, before any thread can exchange them. -1 with an exception set.
+ */
 int allocator_start(void);
 
 /*

@@ -21,8 +21,7 @@ static _Atomic uint64_t calls_served;
 
 bool call_never_pays(void) {
     const int64_t length = atomic_load_explicit(&call_length, memory_order_relaxed);
-    const char *backend = length == LOOP_MEASURED ? ferry_backend_name() : "";
-    return length == LOOP_NEVER || backend == NULL || strcmp(backend, "sim") == 0;
+    return length == LOOP_NEVER || (length == LOOP_MEASURED && loops_are_simulated());
 }
 
 /* A call on its way to the library. Arrays are owned. */
@@ -229,20 +228,6 @@ static bool prepare(elementwise *e, const whole_call *call) {
            !may_raise(e) && take_out(e, call->out) && stage_inputs(e);
 }
 
-static ferry_status apply(const elementwise *e, const ferry_view *views, unsigned *exceptions) {
-    const ferry_view *in[INPUTS_MAX];
-    ferry_stream *stream = thread_stream();
-    for (int i = 0; i < e->nin; i++)
-        in[i] = &views[i];
-    *exceptions = 0;
-    if (!thread_is_asynchronous())
-        return ferry_apply_checked(e->op, in, e->nin, &views[e->nin], stream, exceptions);
-    const ferry_status status = ferry_apply(e->op, in, e->nin, &views[e->nin], stream);
-    if (status == FERRY_OK)
-        thread_note_launch();
-    return status;
-}
-
 bool call_is_refused(ferry_status status) {
     return status != FERRY_BACKEND && status != FERRY_REDUNDANT && status != FERRY_UNSYNCHRONISED;
 }
@@ -267,7 +252,7 @@ static PyObject *run(elementwise *e, PyObject *ufunc) {
     }
     const ferry_site before = ferry_site_set(site_of_frame());
     Py_BEGIN_ALLOW_THREADS;
-    status = apply(e, views, &exceptions);
+    status = thread_apply(e->op, views, &exceptions);
     Py_END_ALLOW_THREADS;
     ferry_site_set(before);
     if (status != FERRY_OK)

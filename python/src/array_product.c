@@ -88,11 +88,7 @@ static PyObject *run(const product *p, const whole_call *call) {
     ferry_status status;
     const ferry_site before = ferry_site_set(site_of_frame());
     Py_BEGIN_ALLOW_THREADS;
-    status = ferry_matmul(&p->a, &p->b, &p->c, thread_stream());
-    if (status == FERRY_OK)
-        thread_note_launch();
-    if (status == FERRY_OK && !thread_is_asynchronous())
-        status = thread_settle();
+    status = thread_launched(ferry_matmul(&p->a, &p->b, &p->c, thread_stream()));
     Py_END_ALLOW_THREADS;
     ferry_site_set(before);
     if (status != FERRY_OK)

@@ -81,13 +81,6 @@ static int take_arguments(launch *l, PyObject *arguments) {
     return 0;
 }
 
-static ferry_status settle_unless_asynchronous(ferry_status status) {
-    if (status != FERRY_OK)
-        return status;
-    thread_note_launch();
-    return thread_is_asynchronous() ? FERRY_OK : thread_settle();
-}
-
 /* (kernel, (blocks), (threads), shared bytes, arguments) */
 static PyObject *kernel_launch(PyObject *module, PyObject *arguments) {
     (void)module;
@@ -104,8 +97,7 @@ static PyObject *kernel_launch(PyObject *module, PyObject *arguments) {
     ferry_status status;
     const ferry_site before = ferry_site_set(site_of_frame());
     Py_BEGIN_ALLOW_THREADS;
-    status = ferry_launch(kernel, grid, l.args, l.nargs, thread_stream());
-    status = settle_unless_asynchronous(status);
+    status = thread_launched(ferry_launch(kernel, grid, l.args, l.nargs, thread_stream()));
     Py_END_ALLOW_THREADS;
     ferry_site_set(before);
     return none_or_raise(status);
@@ -135,7 +127,7 @@ static PyObject *kernel_complete(PyObject *module, PyObject *given) {
     if (take_arguments(&l, given) < 0)
         return NULL;
     Py_BEGIN_ALLOW_THREADS;
-    status = settle_unless_asynchronous(ferry_complete(l.operands, l.noperands, thread_stream()));
+    status = thread_launched(ferry_complete(l.operands, l.noperands, thread_stream()));
     Py_END_ALLOW_THREADS;
     return none_or_raise(status);
 }

@@ -47,6 +47,10 @@ bool loop_serve_reduction(loop *l, char **args, int64_t n, const npy_intp *steps
 /* A matrix product: dimensions are the number of products, then m, k and n. Returns whether it has been made. */
 bool loop_serve_product(loop *l, char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
 
+/* Whether the device is only modelled, which is no quicker than the processor that it runs on; or there is no backend.
+ */
+bool loops_are_simulated(void);
+
 /* The length from which on something is quicker on the device. `data` is what NumPy calls its loop with. */
 typedef int64_t (*loop_measure)(const loop *l, void *data);
 int64_t loop_measure_launch(const loop *l, void *data);

@@ -30,8 +30,7 @@ int64_t loop_measure_launch(const loop *l, void *data) {
     return status == FERRY_OK && elements < INT64_MAX ? (int64_t)elements : LOOP_NEVER;
 }
 
-/* A modelled device is no quicker than the processor that it runs on. */
-static bool is_simulated(void) {
+bool loops_are_simulated(void) {
     const char *backend = ferry_backend_name();
     return backend == NULL || strcmp(backend, "sim") == 0;
 }
@@ -42,7 +41,7 @@ int64_t loop_length(loop *l, void *data, _Atomic int64_t *length, loop_measure m
     if (known != LOOP_MEASURED)
         return known;
     fegetexceptflag(&flags, FE_ALL_EXCEPT);
-    const int64_t elements = is_simulated() ? LOOP_NEVER : measure(l, data);
+    const int64_t elements = loops_are_simulated() ? LOOP_NEVER : measure(l, data);
     fesetexceptflag(&flags, FE_ALL_EXCEPT);
     loop_learn(l, length, elements);
     return elements;

@@ -172,7 +172,8 @@ static void find_loops(ferry_op op, PyUFuncObject *ufunc) {
     }
 }
 
-/* NumPy's ufunc of that name, a new reference, which its loops keep; NULL, with no exception, when this NumPy has it not. */
+/* NumPy's ufunc of that name, a new reference, which its loops keep; NULL, with no exception, when this NumPy has it
+ * not. */
 static PyUFuncObject *ufunc_named(PyObject *numpy, const char *name) {
     PyObject *object = PyObject_GetAttrString(numpy, name);
     if (object != NULL && PyObject_TypeCheck(object, &PyUFunc_Type))

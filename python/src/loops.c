@@ -110,20 +110,6 @@ static ferry_status pass_scalars(call *c) {
     return FERRY_OK;
 }
 
-/* Waits, and says what the loop would have raised, unless the thread is not to wait. */
-static ferry_status launch(const call *c, unsigned *exceptions) {
-    const loop *l = c->loop;
-    const ferry_view *in[LOOP_OPERANDS], *out = &c->views[l->nin];
-    for (int i = 0; i < l->nin; i++)
-        in[i] = &c->views[i];
-    if (!thread_is_asynchronous())
-        return ferry_apply_checked(l->op, in, l->nin, out, thread_stream(), exceptions);
-    const ferry_status status = ferry_apply(l->op, in, l->nin, out, thread_stream());
-    if (status == FERRY_OK)
-        thread_note_launch();
-    return status;
-}
-
 void loop_raise_exceptions(unsigned exceptions) {
     static const struct {
         unsigned exception;
@@ -141,12 +127,12 @@ void loop_raise_exceptions(unsigned exceptions) {
 /* On behalf of the line that the result was allocated for. The simulator's kernels leave flags of their own. */
 static ferry_status launch_in_place_of_loop(const call *c) {
     fexcept_t flags;
-    unsigned exceptions = 0;
+    unsigned exceptions;
     const ferry_site site = allocator_take_site(c->views[c->loop->nin].data), before = ferry_site_get();
     if (site != 0)
         ferry_site_set(site);
     fegetexceptflag(&flags, FE_ALL_EXCEPT);
-    const ferry_status status = launch(c, &exceptions);
+    const ferry_status status = thread_apply(c->loop->op, c->views, &exceptions);
     fesetexceptflag(&flags, FE_ALL_EXCEPT);
     loop_raise_exceptions(exceptions);
     if (site != 0)

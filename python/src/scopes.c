@@ -37,15 +37,28 @@ bool thread_is_asynchronous(void) {
     return thread.depth > 0;
 }
 
-void thread_note_launch(void) {
-    thread.pending = true;
-}
-
 ferry_status thread_settle(void) {
     if (!thread.pending)
         return FERRY_OK;
     thread.pending = false;
     return ferry_stream_sync(thread.stream);
+}
+
+ferry_status thread_launched(ferry_status status) {
+    if (status != FERRY_OK)
+        return status;
+    thread.pending = true;
+    return thread_is_asynchronous() ? FERRY_OK : thread_settle();
+}
+
+ferry_status thread_apply(ferry_op op, const ferry_view *views, unsigned *exceptions) {
+    const int nin = ferry_op_arity(op);
+    const ferry_view *in[LOOP_OPERANDS], *out = &views[nin];
+    for (int i = 0; i < nin; i++)
+        in[i] = &views[i];
+    *exceptions = 0;
+    return thread_is_asynchronous() ? thread_launched(ferry_apply(op, in, nin, out, thread_stream()))
+                                    : ferry_apply_checked(op, in, nin, out, thread_stream(), exceptions);
 }
 
 static PyObject *scope_stream_enter(PyObject *module, PyObject *arguments) {
