@@ -12,7 +12,8 @@ from ferry import _ferry
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m ferry", usage="python -m ferry [options] (script | -m module | -c command) [arguments]",
+        prog="python -m ferry", allow_abbrev=False,
+        usage="python -m ferry [options] (script | -m module | -c command) [arguments]",
         description="Runs a Python program with NumPy's arrays in ferry memory and its loops on the device.")
     parser.add_argument("--threshold", default="1 MiB", metavar="SIZE",
                         help="arrays of this size and more go to ferry memory (default: %(default)s)")
@@ -35,22 +36,28 @@ def _split(arguments: List[str]) -> "tuple[List[str], List[str]]":
     at = 0
     while at < len(arguments):
         word = arguments[at]
-        if word in ("-m", "-c"):
-            return arguments[:at + 2], arguments[at + 2:]
+        if word[:2] in ("-m", "-c"):
+            end = at + (2 if len(word) == 2 else 1)
+            return arguments[:end], arguments[end:]
         if not word.startswith("-"):
             return arguments[:at], arguments[at:]
         at += 2 if word in takes_value else 1
     return arguments, []
 
 
+def _begin_path(folder: str) -> None:
+    """Puts the program's folder where ``-m`` has put the current one; nowhere if Python was told so (``-P``)."""
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path[0] = folder
+
+
 def _run(options: argparse.Namespace, arguments: List[str]) -> None:
     if options.module is not None:
         sys.argv = [options.module, *arguments]
-        sys.path.insert(0, "")
         runpy.run_module(options.module, run_name="__main__", alter_sys=True)
     elif options.command is not None:
         sys.argv = ["-c", *arguments]
-        sys.path.insert(0, "")
+        _begin_path("")
         exec(compile(options.command, "<string>", "exec"), _fresh_main())
     else:
         sys.argv = arguments
@@ -66,7 +73,7 @@ def _fresh_main() -> Dict[str, Any]:
 
 
 def _run_script(path: str) -> None:
-    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    _begin_path(os.path.dirname(os.path.abspath(path)))
     with io.open_code(path) as stream:
         code = compile(stream.read(), path, "exec")
     namespace = _fresh_main()
@@ -93,8 +100,6 @@ def main(arguments: Optional[List[str]] = None) -> None:
         ferry.install(threshold=options.threshold, length=options.length, loops=not options.no_loops)
     except (ValueError, RuntimeError) as error:
         parser.error(str(error))
-    # `-m` has put the current folder first, where a script has its own.
-    sys.path.pop(0)
     try:
         _run(options, rest)
     finally:

@@ -1,6 +1,9 @@
 """What crossed, and what the package says of itself."""
+import ast
 import json
 import os
+import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -176,6 +179,12 @@ class Sayings(Case):
         ferry.uninstall()
         self.assertEqual((ferry.info()["threshold_bytes"], ferry.info()["loops"]), (None, 0))
 
+    def test_the_stub_names_what_the_extension_has(self):
+        stub = Path(__file__).resolve().parents[2] / "python" / "ferry" / "_ferry.pyi"
+        named = {getattr(node, "name", None) or node.target.id for node in ast.parse(stub.read_text()).body
+                 if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AnnAssign))}
+        self.assertEqual(named, {name for name in dir(ferry._ferry) if not name.startswith("__")})
+
     def test_library_loads_by_path(self):
         library = ferry_library()
         self.assertEqual(library.ferry_device_count(), len(ferry.info()["devices"]))
@@ -256,6 +265,15 @@ np.exp(np.ones(1 << 17))
         result = self.run_ferry("-m", "timeit", "-n", "1", "-r", "1", "import ferry; assert ferry.info()['loops']")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("1 loop", result.stdout)
+        self.assertEqual(self.run_ferry("-cimport sys; print(sys.argv)", "-x").stdout, "['-c', '-x']\n")
+
+    def test_safe_path(self):
+        """Python adds no folder to the path then, and none is taken from it."""
+        if sys.version_info < (3, 11):
+            self.skipTest("this Python always adds one")
+        command = "import sys; print(sys.path)"
+        plain, ferry_too = run_python("-P", "-c", command), run_python("-P", "-m", "ferry", "-c", command)
+        self.assertEqual((ferry_too.stdout, ferry_too.returncode), (plain.stdout, 0), ferry_too.stderr)
 
     def test_the_programs_own_status_and_traceback(self):
         self.assertEqual(self.run_ferry("-c", "raise SystemExit(7)").returncode, 7)
@@ -266,7 +284,7 @@ np.exp(np.ones(1 << 17))
 
     def test_wrong_usage(self):
         for arguments in ([], ["--threshold", "much", "-c", "1"], ["--policy", "best", "-c", "1"],
-                          ["--nonsense", "x.py"]):
+                          ["--nonsense", "x.py"], ["--thresh", "1M", "-c", "1"]):
             result = self.run_ferry(*arguments)
             self.assertEqual(result.returncode, 2, arguments)
             self.assertIn("usage: python -m ferry", result.stderr)
