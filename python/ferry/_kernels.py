@@ -36,14 +36,14 @@ class _Parameter(NamedTuple):
 
 def _parse_parameter(text: str) -> _Parameter:
     """One of a kernel's: ``const float *__restrict__ x``, ``float x[]``, ``int n``."""
-    text = re.sub(r"\b(__restrict__|__restrict|restrict|volatile|struct)\b", " ", text)
+    text = re.sub(r"\b(?:__restrict__|__restrict|restrict|volatile|struct)\b|\bstd\s*::", " ", text)
     is_pointer = "*" in text or "[" in text
     before, _, after = text.rpartition("*") if "*" in text else ("", "", text)
     words = re.sub(r"\[[^\]]*\]|\*", " ", text).split()
     # What is const is what is pointed at: a const behind the last asterisk is the pointer's.
     pointed_at = before if before else after
     is_const = "const" in pointed_at.split()
-    words = [word for word in words if word not in ("const", "std::")]
+    words = [word for word in words if word != "const"]
     return _Parameter(words[-1] if words else "", " ".join(words[:-1]), is_pointer, is_const)
 
 

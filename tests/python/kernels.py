@@ -31,6 +31,7 @@ class Source(Case):
             ("int n", ("n", "int", False, False)),
             ("const unsigned long long n", ("n", "unsigned long long", False, True)),
             ("size_t n", ("n", "size_t", False, False)), ("volatile int*p", ("p", "int", True, False)),
+            ("const std::int32_t n", ("n", "int32_t", False, True)),
         ]:
             self.assertEqual(tuple(self.parse(text)[0]), want, text)
         self.assertEqual(self.parse(""), [])
