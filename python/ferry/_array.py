@@ -371,7 +371,7 @@ def load(file: Any, mmap_mode: Any = None, **keywords: Any) -> Any:
     if mmap_mode is None and not hasattr(file, "read"):
         try:
             return _ferry.npy_load(file).view(ndarray)
-        except (TypeError, ValueError, RuntimeError):
+        except (TypeError, ValueError, RuntimeError, OSError):
             pass  # NumPy reads what ferry cannot, or says what is wrong with it
     with births():
         loaded = np.load(file, mmap_mode, **keywords)
@@ -379,7 +379,7 @@ def load(file: Any, mmap_mode: Any = None, **keywords: Any) -> Any:
 
 
 def save(file: Any, arr: Any, **keywords: Any) -> None:
-    """``numpy.save``. Under a name, a file appears whole or not at all."""
+    """``numpy.save``. Under a name, a file appears whole or not at all. OSError where it cannot be written."""
     plain = np.asanyarray(arr)
     if hasattr(file, "write") or not _is_savable(plain):
         np.save(file, plain, **keywords)

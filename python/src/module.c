@@ -13,6 +13,8 @@ PyObject *raise_status(ferry_status status) {
         type = PyExc_ValueError;
     else if (status == FERRY_DTYPE || status == FERRY_CAST)
         type = PyExc_TypeError;
+    else if (status == FERRY_IO)
+        type = PyExc_OSError;
     const char *detail = ferry_error_detail();
     PyErr_SetString(type, detail[0] != '\0' ? detail : ferry_status_text(status));
     return NULL;

@@ -21,7 +21,8 @@
 
 #include "ferry/ferry.h"
 
-/* Sets RuntimeError, MemoryError, ValueError or TypeError, by the status, with the library's sentence. Returns NULL. */
+/* Sets RuntimeError, MemoryError, ValueError, TypeError or OSError, by the status, with the library's sentence. Returns
+ * NULL. */
 PyObject *raise_status(ferry_status status);
 /* None on success. */
 PyObject *none_or_raise(ferry_status status);

@@ -215,6 +215,8 @@ class Arrays(Case):
                 np.testing.assert_array_equal(archive["a"], np.arange(3))
             with self.assertRaises(FileNotFoundError):
                 ferry.load(os.path.join(folder, "nothing.npy"))
+            with self.assertRaisesRegex(OSError, "nowhere"):
+                ferry.save(os.path.join(folder, "nowhere", "x"), ferry.arange(3))
 
     def test_place(self):
         v = ferry.zeros(MIB)
