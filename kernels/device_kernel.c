@@ -26,11 +26,12 @@ ferry_status device_architecture(int device, int *out) {
 }
 
 typedef struct order {
-    const device_form *form;
+    const device_family *family;
+    const void *form;
     int architecture;
 } order;
 
-ferry_status device_kernel_build(const text_buffer *source, const char *name, int architecture, ferry_kernel **out) {
+static ferry_status build(const text_buffer *source, const char *name, int architecture, ferry_kernel **out) {
     code_image image = {NULL, 0};
     const nvrtc_request request = {.source = source->data, .name = name, .architecture = architecture};
     ferry_status status = compile_source(&request, &image, NULL);
@@ -47,18 +48,18 @@ uint64_t device_key(device_key_kind kind, uint64_t form, int architecture) {
 static ferry_status make_kernel(const void *context, ferry_kernel **out) {
     const order *o = context;
     text_buffer source = {0};
-    ferry_status status = device_source_make(o->form, &source);
+    ferry_status status = o->family->write(o->form, &source);
     if (status == FERRY_OK)
-        status = device_kernel_build(&source, DEVICE_KERNEL_NAME, o->architecture, out);
+        status = build(&source, o->family->name, o->architecture, out);
     free(source.data);
     return status;
 }
 
-ferry_status device_kernel_get(const device_form *form, int device, ferry_kernel **out) {
-    order o = {.form = form};
-    ferry_status status = device_architecture(device, &o.architecture);
+ferry_status device_kernel_get(const device_family *family, const void *form, uint64_t form_key,
+                               const ferry_stream *stream, ferry_kernel **out) {
+    order o = {.family = family, .form = form};
+    ferry_status status = device_architecture(stream != NULL ? ferry_stream_device(stream) : 0, &o.architecture);
     if (status != FERRY_OK)
         return status;
-    return kernel_table_get(device_key(DEVICE_KEY_ELEMENTWISE, device_form_key(form), o.architecture), make_kernel, &o,
-                            out);
+    return kernel_table_get(device_key(family->kind, form_key, o.architecture), make_kernel, &o, out);
 }

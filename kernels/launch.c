@@ -25,8 +25,18 @@ ferry_status launch_host_kernel_get(const launch_host_kernel *host, ferry_kernel
     return kernel_table_get(device_key(DEVICE_KEY_HOST, (uint64_t)host->key, 0), load_host_kernel, host, out);
 }
 
+ferry_status launch_host_enqueue(ferry_kernel *kernel, const void *value, size_t bytes, ferry_stream *stream) {
+    void *args[] = {(void *)(uintptr_t)value};
+    return ferry_kernel_enqueue(kernel, (ferry_grid){0}, args, &bytes, 1, stream);
+}
+
+static ferry_status write_source(const void *form, text_buffer *source) {
+    return device_source_make(form, source);
+}
+
 ferry_status launch_prepare(const plan *p, const ferry_stream *stream, prepared *out) {
     static const launch_host_kernel host = {LAUNCH_ELEMENTWISE, DEVICE_KERNEL_NAME, host_kernel_run};
+    static const device_family family = {DEVICE_KEY_ELEMENTWISE, DEVICE_KERNEL_NAME, write_source};
     *out = (prepared){.kernel = NULL};
     ferry_status status = launch_backend(&out->simulated);
     if (status != FERRY_OK)
@@ -34,7 +44,7 @@ ferry_status launch_prepare(const plan *p, const ferry_stream *stream, prepared 
     if (out->simulated)
         return launch_host_kernel_get(&host, &out->kernel);
     device_form_make(&out->form, p);
-    return device_kernel_get(&out->form, stream != NULL ? ferry_stream_device(stream) : 0, &out->kernel);
+    return device_kernel_get(&family, &out->form, device_form_key(&out->form), stream, &out->kernel);
 }
 
 uint32_t launch_blocks(int64_t blocks) {
@@ -77,16 +87,9 @@ static ferry_status enqueue_strided(const plan *p, const prepared *k, ferry_stre
     return ferry_kernel_enqueue(k->kernel, grid, args, sizes, k->form.checked ? 5 : 4, stream);
 }
 
-static ferry_status enqueue_host(const plan *p, const prepared *k, ferry_stream *stream) {
-    plan copy = *p;
-    void *args[] = {&copy};
-    const size_t sizes[] = {sizeof copy};
-    return ferry_kernel_enqueue(k->kernel, (ferry_grid){0}, args, sizes, 1, stream);
-}
-
 static ferry_status enqueue(const plan *p, const prepared *k, ferry_stream *stream) {
     if (k->simulated)
-        return enqueue_host(p, k, stream);
+        return launch_host_enqueue(k->kernel, p, sizeof *p, stream);
     return k->form.contiguous ? enqueue_contiguous(p, k, stream) : enqueue_strided(p, k, stream);
 }
 

@@ -30,6 +30,9 @@ typedef struct launch_host_kernel {
 } launch_host_kernel;
 ferry_status launch_host_kernel_get(const launch_host_kernel *host, ferry_kernel **out);
 
+/* Enqueues one: its only argument is a copy of the value. */
+ferry_status launch_host_enqueue(ferry_kernel *kernel, const void *value, size_t bytes, ferry_stream *stream);
+
 /* Blocks of a grid for that much work: so many at most that a block takes several pieces, and its start is paid for.
  * 64-bit sizes fit any grid. */
 uint32_t launch_blocks(int64_t blocks);

@@ -1,26 +1,12 @@
 #include "matmul_launch.h"
 
-#include <stdlib.h>
-
 #include "cublas.h"
 #include "device_kernel.h"
-#include "kernel_table.h"
 #include "launch.h"
 #include "matmul_host.h"
 
-typedef struct order {
-    const matmul_form *form;
-    int architecture;
-} order;
-
-static ferry_status make_kernel(const void *context, ferry_kernel **out) {
-    const order *o = context;
-    text_buffer source = {0};
-    ferry_status status = matmul_source_make(o->form, &source);
-    if (status == FERRY_OK)
-        status = device_kernel_build(&source, MATMUL_KERNEL_NAME, o->architecture, out);
-    free(source.data);
-    return status;
+static ferry_status write_source(const void *form, text_buffer *source) {
+    return matmul_source_make(form, source);
 }
 
 ferry_status matmul_launch_choose(ferry_dtype dtype, int64_t rows, int64_t columns, int64_t inner,
@@ -34,17 +20,13 @@ ferry_status matmul_launch_choose(ferry_dtype dtype, int64_t rows, int64_t colum
 
 ferry_status matmul_launch_prepare(const matmul_product *p, const ferry_stream *stream, matmul_prepared *out) {
     static const launch_host_kernel host = {LAUNCH_MATMUL, MATMUL_KERNEL_NAME, matmul_host_run};
-    order o = {.form = &out->form};
+    static const device_family family = {DEVICE_KEY_MATMUL, MATMUL_KERNEL_NAME, write_source};
     if (out->by_cublas)
         return FERRY_OK;
     if (out->simulated)
         return launch_host_kernel_get(&host, &out->kernel);
     matmul_form_make(&out->form, p);
-    ferry_status status = device_architecture(stream != NULL ? ferry_stream_device(stream) : 0, &o.architecture);
-    if (status != FERRY_OK)
-        return status;
-    return kernel_table_get(device_key(DEVICE_KEY_MATMUL, matmul_form_key(&out->form), o.architecture), make_kernel, &o,
-                            &out->kernel);
+    return device_kernel_get(&family, &out->form, matmul_form_key(&out->form), stream, &out->kernel);
 }
 
 static ferry_status enqueue_device(const matmul_product *p, const matmul_prepared *k, ferry_stream *stream) {
@@ -64,8 +46,5 @@ ferry_status matmul_launch_enqueue(const matmul_product *p, const matmul_prepare
         return cublas_multiply(p, k->layouts, stream);
     if (!k->simulated)
         return enqueue_device(p, k, stream);
-    matmul_product copy = *p;
-    void *args[] = {&copy};
-    const size_t sizes[] = {sizeof copy};
-    return ferry_kernel_enqueue(k->kernel, (ferry_grid){0}, args, sizes, 1, stream);
+    return launch_host_enqueue(k->kernel, p, sizeof *p, stream);
 }

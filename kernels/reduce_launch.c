@@ -1,41 +1,23 @@
 #include "reduce_launch.h"
 
-#include <stdlib.h>
-
 #include "device_kernel.h"
-#include "kernel_table.h"
 #include "launch.h"
 #include "reduce_host.h"
 
-typedef struct order {
-    const reduce_form *form;
-    int architecture;
-} order;
-
-static ferry_status make_kernel(const void *context, ferry_kernel **out) {
-    const order *o = context;
-    text_buffer source = {0};
-    ferry_status status = reduce_source_make(o->form, &source);
-    if (status == FERRY_OK)
-        status = device_kernel_build(&source, REDUCE_KERNEL_NAME, o->architecture, out);
-    free(source.data);
-    return status;
+static ferry_status write_source(const void *form, text_buffer *source) {
+    return reduce_source_make(form, source);
 }
 
 ferry_status reduce_launch_prepare(const reduce_pass *p, const ferry_stream *stream, reduce_prepared *out) {
     static const launch_host_kernel host = {LAUNCH_REDUCE, REDUCE_KERNEL_NAME, reduce_host_run};
-    order o = {.form = &out->form};
+    static const device_family family = {DEVICE_KEY_REDUCE, REDUCE_KERNEL_NAME, write_source};
     ferry_status status = launch_backend(&out->simulated);
     if (status != FERRY_OK)
         return status;
     if (out->simulated)
         return launch_host_kernel_get(&host, &out->kernel);
     reduce_form_make(&out->form, p);
-    status = device_architecture(stream != NULL ? ferry_stream_device(stream) : 0, &o.architecture);
-    if (status != FERRY_OK)
-        return status;
-    return kernel_table_get(device_key(DEVICE_KEY_REDUCE, reduce_form_key(&out->form), o.architecture), make_kernel, &o,
-                            &out->kernel);
+    return device_kernel_get(&family, &out->form, reduce_form_key(&out->form), stream, &out->kernel);
 }
 
 static ferry_status enqueue_device(const reduce_pass *p, const reduce_prepared *k, ferry_stream *stream) {
@@ -54,8 +36,5 @@ static ferry_status enqueue_device(const reduce_pass *p, const reduce_prepared *
 ferry_status reduce_launch_enqueue(const reduce_pass *p, const reduce_prepared *k, ferry_stream *stream) {
     if (!k->simulated)
         return enqueue_device(p, k, stream);
-    reduce_pass copy = *p;
-    void *args[] = {&copy};
-    const size_t sizes[] = {sizeof copy};
-    return ferry_kernel_enqueue(k->kernel, (ferry_grid){0}, args, sizes, 1, stream);
+    return launch_host_enqueue(k->kernel, p, sizeof *p, stream);
 }
