@@ -85,7 +85,7 @@ int loops_find(void);
 bool loops_are_of(ferry_op op, const PyObject *ufunc);
 
 /* The length that is measured for calls of the operation on inputs of one type, or for reductions by it, whatever is
- * installed; LOOP_NEVER where NumPy has no such loop. */
+ * installed; LOOP_NEVER where NumPy has no such loop. With the interpreter, which is let go to measure. */
 int64_t loops_call_length(ferry_op op, ferry_dtype dtype, bool reduces);
 int64_t loop_call_length(loop *l, bool reduces);
 

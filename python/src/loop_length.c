@@ -48,8 +48,16 @@ int64_t loop_length(loop *l, void *data, _Atomic int64_t *length, loop_measure m
 }
 
 int64_t loop_call_length(loop *l, bool reduces) {
-    const loop_measure launch = l->op == FERRY_OP_COUNT ? loop_measure_product : loop_measure_launch;
-    void *data = l->ufunc->data[l->index];
-    return reduces ? loop_length(l, data, &l->call_reduction_length, loop_measure_reduction)
-                   : loop_length(l, data, &l->call_length, launch);
+    _Atomic int64_t *length = reduces ? &l->call_reduction_length : &l->call_length;
+    const loop_measure measure = reduces                   ? loop_measure_reduction
+                                 : l->op == FERRY_OP_COUNT ? loop_measure_product
+                                                           : loop_measure_launch;
+    int64_t elements = atomic_load_explicit(length, memory_order_relaxed);
+    if (elements != LOOP_MEASURED)
+        return elements;
+    /* Compiling and timing take parts of a second, which other threads need not wait for. */
+    Py_BEGIN_ALLOW_THREADS;
+    elements = loop_length(l, l->ufunc->data[l->index], length, measure);
+    Py_END_ALLOW_THREADS;
+    return elements;
 }
