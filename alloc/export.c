@@ -16,10 +16,11 @@ static void count_export(const struct operand *operand, bool more) {
     }
     memories_begin(&operand->place);
     uint32_t *exports = &operand->place.storage->memories.exports;
-    if (more || *exports > 0) {
-        *exports += more ? 1 : UINT32_MAX;
-        memories_suspect(&operand->place);
+    if (!more && *exports == 0) {
+        return;
     }
+    *exports = more ? *exports + 1 : *exports - 1;
+    memories_suspect(&operand->place);
 }
 
 static ferry_status find_view(struct operands *found, const ferry_view *view) {

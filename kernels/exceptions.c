@@ -35,7 +35,7 @@ static ferry_status run_checked(elementwise_call *call, unsigned *exceptions) {
     if (are_possible(call->loop, call->out->dtype)) {
         call->exceptions = ferry_calloc(PLAN_EXCEPTIONS, sizeof *call->exceptions);
         if (call->exceptions == NULL)
-            return FERRY_OUT_OF_MEMORY;
+            return FERRY_LIMIT;
     }
     return finish(elementwise_run(call), call->stream, call->exceptions, exceptions);
 }
