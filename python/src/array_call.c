@@ -4,6 +4,8 @@
  */
 #include "array_call.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdatomic.h>
 
 #include "arrays.h"
@@ -69,12 +71,34 @@ static bool is_number(PyObject *object) {
            PyArray_IsScalar(object, Bool) || PyArray_Check(object);
 }
 
+/* Whether a part of a number is in the range of a narrow type; NaN and infinities are. */
+static bool is_in_range(double part, double smallest, double largest) {
+    const double size = fabs(part);
+    return !isfinite(size) || size == 0 || (size >= smallest && size <= largest);
+}
+
+/* Whether the cast to the type can leave no floating-point exception behind, which NumPy's own call may not have. */
+static bool casts_quietly(PyObject *scalar, int type) {
+    const bool half = type == NPY_HALF;
+    if (!half && type != NPY_FLOAT && type != NPY_CFLOAT)
+        return true;
+    const Py_complex value = PyComplex_AsCComplex(scalar);
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+    }
+    const double smallest = half ? 0x1p-14 : FLT_MIN, largest = half ? 65504 : FLT_MAX;
+    return is_in_range(value.real, smallest, largest) && is_in_range(value.imag, smallest, largest);
+}
+
 /* A scalar as an array without axes, in ferry memory. */
 static PyArrayObject *take_scalar(PyObject *scalar, PyObject *inputs) {
     const bool beside = PyTuple_GET_SIZE(inputs) == INPUTS_MAX && is_number(scalar);
     PyArray_Descr *type = beside ? type_beside(scalar, inputs) : NULL;
-    if (type == NULL)
+    if (type == NULL || !casts_quietly(scalar, type->type_num)) {
+        Py_XDECREF(type);
         return NULL;
+    }
     PyObject *array = PyArray_FromAny(scalar, type, 0, 0, NPY_ARRAY_ENSURECOPY | NPY_ARRAY_FORCECAST, NULL);
     if (array == NULL)
         PyErr_Clear();

@@ -208,6 +208,21 @@ class Calls(Case):
             warnings.simplefilter("error")
             np.log(bad)
 
+    def test_numbers_out_of_a_types_range_leave_no_exceptions(self):
+        for call in (lambda x: np.logical_xor(x, 1 << 40), lambda x: np.logical_or(x, np.float64(1e300)),
+                     lambda x: np.copysign(x, np.float32(1e-40)), lambda x: np.logical_and(x, 1e-300),
+                     lambda x: np.multiply(x, 1e300)):
+            for code in "ef":
+                x = np.arange(3, dtype=code)
+                with warnings.catch_warnings(record=True) as wanted, np.errstate(all="warn"):
+                    warnings.simplefilter("always")
+                    want = call(x)
+                with warnings.catch_warnings(record=True) as caught, np.errstate(all="warn"):
+                    warnings.simplefilter("always")
+                    got = call(ferry.asarray(x))
+                self.assertEqual([str(w.message) for w in caught], [str(w.message) for w in wanted])
+                np.testing.assert_array_equal(got, want)
+
     def test_crossings(self):
         x = ferry.empty(1 << 20)
         x[:] = 1.5
