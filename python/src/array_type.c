@@ -35,9 +35,9 @@ static PyObject *get_item(PyObject *self, PyObject *index) {
     return item;
 }
 
-/* Whether assigning it overwrites every element and cannot fail. */
+/* Whether assigning it overwrites every element and cannot fail: to a narrower type it may overflow, and raise. */
 static bool is_sure_to_fill(PyArrayObject *part, PyObject *value) {
-    return PyFloat_Check(value) && PyTypeNum_ISFLOAT(PyArray_TYPE(part));
+    return PyFloat_CheckExact(value) && PyArray_TYPE(part) == NPY_DOUBLE;
 }
 
 /* 1: done, 0: to be left to NumPy, -1: failed. What NumPy will write is at home then. */

@@ -312,6 +312,13 @@ class Arrays(Case):
         self.assertEqual(w.place, "device")
         np.testing.assert_array_equal(w, np.arange(1.0 * MIB))
 
+    def test_an_assignment_that_fails_leaves_the_contents(self):
+        v = ferry.full(MIB, 2, "f2").prefetch()
+        with ferry.crossings() as crossed, np.errstate(over="raise"), self.assertRaises(FloatingPointError):
+            v[...] = 1e300
+        self.assertEqual(crossed.to_host, v.nbytes)
+        self.assertEqual(v.min(), 2)
+
 
 if __name__ == "__main__":
     main()
