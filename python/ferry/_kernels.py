@@ -1,4 +1,5 @@
 """Kernels of the user's own, from CUDA C source."""
+import operator
 import re
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -9,11 +10,10 @@ from . import _ferry
 _READ, _WRITE = 1, 2
 _ACCESS = {"r": _READ, "w": _WRITE, "rw": _READ | _WRITE}
 
-# The types of values, without const, by C's names for them in one order of words.
+# The types of values by C's names for them, without const: in the order of words that _name_of_type gives them.
 _VALUES: Dict[str, str] = {
     "bool": "?", "char": "b", "signed char": "b", "unsigned char": "B", "short": "h", "unsigned short": "H",
-    "int": "i", "unsigned": "I", "unsigned int": "I", "long": "l", "unsigned long": "L",
-    "long long": "q", "unsigned long long": "Q",
+    "int": "i", "unsigned": "I", "long": "l", "unsigned long": "L", "long long": "q", "unsigned long long": "Q",
     "float": "f", "double": "d", "size_t": "N", "int8_t": "b", "uint8_t": "B", "int16_t": "h", "uint16_t": "H",
     "int32_t": "i", "uint32_t": "I", "int64_t": "q", "uint64_t": "Q", "ptrdiff_t": "q", "__half": "e", "half": "e",
 }
@@ -34,6 +34,16 @@ class _Parameter(NamedTuple):
     is_const: bool
 
 
+def _name_of_type(words: List[str]) -> str:
+    """``long unsigned int`` is ``unsigned long``: C lets the words of integers stand in any order, and some be left
+    out."""
+    sized = [word for word in words if word in ("char", "short", "long")]
+    if sized or "unsigned" in words or "signed" in words:
+        words = [word for word in words if word not in ("int", "signed") or word == "signed" and "char" in words]
+        words = sorted(words, key=lambda word: word in ("char", "short", "long")) or ["int"]
+    return " ".join(words)
+
+
 def _parse_parameter(text: str) -> _Parameter:
     """One of a kernel's: ``const float *__restrict__ x``, ``float x[]``, ``int n``."""
     text = re.sub(r"\b(?:__restrict__|__restrict|restrict|volatile|struct)\b|\bstd\s*::", " ", text)
@@ -44,7 +54,7 @@ def _parse_parameter(text: str) -> _Parameter:
     pointed_at = before if before else after
     is_const = "const" in pointed_at.split()
     words = [word for word in words if word != "const"]
-    return _Parameter(words[-1] if words else "", " ".join(words[:-1]), is_pointer, is_const)
+    return _Parameter(words[-1] if words else "", _name_of_type(words[:-1]), is_pointer, is_const)
 
 
 class _Found(NamedTuple):
@@ -56,7 +66,8 @@ class _Found(NamedTuple):
 def _find_kernel(source: str, name: Optional[str]) -> _Found:
     """The kernel in the source, by its name or the only one, and the source with C linkage for it."""
     bare = _COMMENTS.sub(lambda comment: re.sub(r"[^\n]", " ", comment.group()), source)
-    found = [match for match in _KERNEL.finditer(bare) if name is None or match["name"] == name]
+    found = [match for match in _KERNEL.finditer(bare)
+             if (name is None or match["name"] == name) and not bare[match.end():].lstrip().startswith(";")]
     if not found:
         raise ValueError(f"the source has no kernel {name}: __global__ void {name}(…)" if name is not None else
                          "the source has no kernel: __global__ void name(…)")
@@ -94,7 +105,7 @@ def _three(dimensions: Dimensions, what: str) -> Tuple[int, int, int]:
     sizes = [dimensions] if isinstance(dimensions, (int, np.integer)) else list(dimensions)
     if not 1 <= len(sizes) <= 3 or any(not 1 <= size < 1 << 32 for size in sizes):
         raise ValueError(f"{what} is one to three numbers from 1 on, not {dimensions!r}")
-    first, second, third = (int(size) for size in (sizes + [1, 1])[:3])
+    first, second, third = (operator.index(size) for size in (sizes + [1, 1])[:3])
     return first, second, third
 
 

@@ -30,8 +30,12 @@ class Source(Case):
             ("double x[]", ("x", "double", True, False)), ("const double x[16]", ("x", "double", True, True)),
             ("int n", ("n", "int", False, False)),
             ("const unsigned long long n", ("n", "unsigned long long", False, True)),
-            ("size_t n", ("n", "size_t", False, False)), ("volatile int*p", ("p", "int", True, False)),
-            ("const std::int32_t n", ("n", "int32_t", False, True)),
+            ("size_t n", ("n", "size_t", False, False)), ("const std::int32_t n", ("n", "int32_t", False, True)),
+            ("long unsigned int n", ("n", "unsigned long", False, False)), ("signed n", ("n", "int", False, False)),
+            ("unsigned long long int n", ("n", "unsigned long long", False, False)),
+            ("unsigned n", ("n", "unsigned", False, False)), ("unsigned int n", ("n", "unsigned", False, False)),
+            ("int short n", ("n", "short", False, False)), ("signed char n", ("n", "signed char", False, False)),
+            ("volatile int*p", ("p", "int", True, False)),
         ]:
             self.assertEqual(tuple(self.parse(text)[0]), want, text)
         self.assertEqual(self.parse(""), [])
@@ -46,6 +50,8 @@ class Source(Case):
         self.assertIn('extern "C" __global__ void a', _kernels._find_kernel(two, "a").source)
         inside = 'extern "C" {\n__global__ void a(int n) {}\n}'
         self.assertEqual(_kernels._find_kernel(inside, None).source, inside)
+        declared = "__global__ void a(int n);\n__global__ void a(int n) {}"
+        self.assertIn('\nextern "C" __global__ void a', _kernels._find_kernel(declared, None).source)
         for source, name in [("void f() {}", None), (two, None), (two, "c"), ("/* __global__ void f(int n) */", None)]:
             with self.assertRaises(ValueError):
                 ferry.kernel(source, name)
