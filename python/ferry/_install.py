@@ -1,11 +1,15 @@
 """NumPy's memory and loops, replaced and put back."""
 import contextlib
+import operator
+import sys
 import threading
 from typing import Iterator, NamedTuple, Optional, Union
 
 from . import _ferry
 
 Size = Union[int, str]
+
+MAX_BYTES = 2 * sys.maxsize  # one less than the extension's sign that nothing is installed
 
 # NumPy's tables are exchanged by one thread at a time.
 _lock = threading.Lock()
@@ -15,9 +19,10 @@ def size_in_bytes(size: Size) -> int:
     """A number of bytes, from a number or a text such as "1 MiB" or "64K" (powers of 1024). ValueError."""
     if isinstance(size, str):
         return _ferry.parse_size(size.replace(" ", ""))
-    if size < 0:
-        raise ValueError(f"a size in bytes is not negative: {size}")
-    return int(size)
+    size_bytes = int(size)
+    if not 0 <= size_bytes <= MAX_BYTES:
+        raise ValueError(f"a size in bytes is from 0 to {MAX_BYTES}, not {size_bytes}")
+    return size_bytes
 
 
 def install(threshold: Size = "1 MiB", length: Optional[int] = None, loops: bool = True) -> None:
@@ -37,15 +42,16 @@ def install(threshold: Size = "1 MiB", length: Optional[int] = None, loops: bool
     start.
     """
     threshold_bytes = size_in_bytes(threshold)
-    if length is not None and length < 0:
-        raise ValueError(f"a length is not negative: {length}")
+    elements = _ferry.LENGTH_MEASURED if length is None else operator.index(length)
+    if length is not None and not 0 <= elements <= sys.maxsize:
+        raise ValueError(f"a length is from 0 to {sys.maxsize}, not {length}")
     _ferry.backend()
     with _lock:
         if loops:
-            _ferry.loops_install(_ferry.LENGTH_MEASURED if length is None else length)
+            _ferry.loops_install(elements)
         else:
             _ferry.loops_uninstall()
-        _ferry.calls_set_length(_ferry.LENGTH_MEASURED if length is None else length)
+        _ferry.calls_set_length(elements)
         _ferry.allocator_install(threshold_bytes)
 
 

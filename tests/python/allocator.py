@@ -21,9 +21,11 @@ class Threshold(Case):
                 self.assertFalse(ferry.owns(np.empty(nbytes - 1, np.uint8)), threshold)
 
     def test_what_is_no_size(self):
-        for threshold in ("many", "1 XB", -1):
+        for threshold in ("many", "1 XB", -1, 1 << 64, (1 << 64) - 1):
             self.assertRaises(ValueError, ferry.install, threshold)
-        self.assertRaises(ValueError, ferry.install, length=-2)
+        for length in (-2, 1 << 63):
+            self.assertRaises(ValueError, ferry.install, length=length)
+        self.assertEqual((ferry.info()["threshold_bytes"], ferry.info()["loops"]), (None, 0))
         self.assertFalse(ferry.owns(np.empty(MIB, np.uint8)))
 
     def test_every_way_to_make_an_array(self):
