@@ -1,5 +1,6 @@
 """ferry.ndarray: a NumPy array that lives in ferry memory, and says so."""
 import functools
+import operator
 import os
 from typing import Any, Callable, Dict, Optional, Tuple, Union
 
@@ -116,8 +117,8 @@ class ndarray(_ferry.array):
 
     def dot(self, b: Any, out: Any = None) -> Any:
         """``numpy.dot``: of one or two axes each a matrix product, as ``@`` makes it."""
-        if isinstance(b, np.ndarray) and 1 <= self.ndim <= 2 and 1 <= b.ndim <= 2:
-            return np.matmul(self, b) if out is None else np.matmul(self, b, out=out)
+        if out is None and isinstance(b, np.ndarray) and _is_product(self, b):
+            return np.matmul(self, b)
         with births():
             return super().dot(b, out)
 
@@ -173,6 +174,13 @@ for _name in _MAKING:
     setattr(ndarray, _name, _in_ferry_memory(_name))
 
 
+def _is_product(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether numpy.dot of the two is the matrix product, which knows of no dates, and words its errors otherwise."""
+    if not 1 <= a.ndim <= 2 or not 1 <= b.ndim <= 2 or a.shape[-1] != b.shape[0]:
+        return False
+    return all(of.dtype.kind in "biufc" for of in (a, b))
+
+
 def _copied(to: Any, source: Any) -> bool:
     """Whether ferry has copied; else nothing has been touched."""
     return isinstance(to, np.ndarray) and isinstance(source, np.ndarray) and _ferry.copy_into(to, source)
@@ -212,9 +220,10 @@ def _number_of_place(place: _Place) -> int:
         if place not in ("host", "device"):
             raise ValueError(f'an array is moved to "host", "device" or a device\'s number, not to {place!r}')
         return -1 if place == "host" else 0
-    if isinstance(place, bool) or place < 0:
-        raise ValueError(f"devices are numbered from 0, not {place!r}")
-    return int(place)
+    number = operator.index(place)
+    if isinstance(place, bool) or not 0 <= number < _ferry.device_count():
+        raise ValueError(f"devices are numbered from 0 to {_ferry.device_count() - 1}, not {place!r}")
+    return number
 
 
 _in_forked_child = False
@@ -254,15 +263,24 @@ def asarray(x: Any, dtype: _DTYPE = None, order: _Order = None) -> ndarray:
     ``x``: anything that ``numpy.asarray`` takes, and other libraries' arrays whose memory is ferry's or the host's
     (``from_dlpack``). MemoryError where ferry memory has no room.
     """
-    plain = from_dlpack(x) if _is_on_device(x) else np.asanyarray(x)
-    if not _ferry.owns(plain):
-        wanted = np.dtype(dtype) if dtype is not None else plain.dtype
-        return _copy_of(plain, wanted, order or "K")
+    plain = from_dlpack(x) if _is_on_device(x) else x
+    if _is_copied_by_value(plain, dtype):
+        return _copy_of(plain, plain.dtype if dtype is None else np.dtype(dtype), order or "K")
     with births():
         plain = np.asarray(plain, dtype=dtype, order=order)
+    if not _ferry.owns(plain):
+        return _copy_of(plain, plain.dtype, order or "K")
     if isinstance(x, ndarray) and plain.__array_interface__ == x.__array_interface__:
         return x
     return _made(plain)
+
+
+def _is_copied_by_value(x: Any, dtype: _DTYPE) -> bool:
+    """Whether it is a plain array that becomes one in ferry memory element by element: of types that do not depend on
+    the values, as the length of texts and the unit of dates do."""
+    if not isinstance(x, np.ndarray) or _ferry.owns(x):
+        return False
+    return dtype is None or all(of.kind in "biufc" for of in (x.dtype, np.dtype(dtype)))
 
 
 def _copy_of(plain: np.ndarray, dtype: Any, order: _Order) -> ndarray:
@@ -286,7 +304,8 @@ def array(x: Any, dtype: _DTYPE = None, copy: bool = True, order: _Order = "K", 
 
 def empty(shape: Any, dtype: _DTYPE = float, order: _Order = "C") -> ndarray:
     """``numpy.empty`` in ferry memory."""
-    return ndarray(shape, dtype, order=order)
+    with births():
+        return _made(np.empty(shape, dtype, order))
 
 
 def zeros(shape: Any, dtype: _DTYPE = float, order: _Order = "C") -> ndarray:
@@ -310,8 +329,9 @@ def full(shape: Any, fill_value: Any, dtype: _DTYPE = None, order: _Order = "C")
 
 def arange(*arguments: Any, dtype: _DTYPE = None) -> ndarray:
     """``numpy.arange([start,] stop[, step])`` in ferry memory."""
+    keywords: Dict[str, Any] = {} if dtype is None else {"dtype": dtype}
     with births():
-        return _made(np.arange(*arguments, dtype=dtype))
+        return _made(np.arange(*arguments, **keywords))
 
 
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 
 import ferry
-from harness import MIB, Case, main, ordinary
+from harness import MIB, NUMPY, Case, main, ordinary
 
 DTYPES = [np.dtype(code) for code in "?bBhHiIqQefdFD"]
 
@@ -89,6 +89,20 @@ class Arrays(Case):
         self.assert_ferry(ferry.asarray(swapped), swapped)
         records = np.zeros(4, [("a", "i4"), ("b", "f8")])
         self.assert_ferry(ferry.asarray(records), records)
+
+    def test_types_that_depend_on_values(self):
+        texts, dates = ordinary(np.array([1, 22, 333])), np.array(["2020-01-01"], "M8[D]")
+        for x, dtype in [(["a", "bcd"], "U"), (["a", "bcd"], None), (texts, "U"), (texts.astype("U3"), "U"),
+                         (b"ab", "S"), (dates, "M8"), (dates - dates, "m8"), ([(1, 2.5)], [("a", "i4"), ("b", "f8")]),
+                         ([1, 2.5], object), ([[1, 2], [3, 4]], "f4")]:
+            want, made = np.asarray(x, dtype), ferry.asarray(x, dtype)
+            self.assertEqual((made.dtype, made.shape, made.tolist()), (want.dtype, want.shape, want.tolist()))
+            self.assert_ferry(made)
+        if NUMPY >= (2, 0):
+            with self.assertRaises(OverflowError):
+                ferry.asarray(300, "u1")
+        self.assertEqual(ferry.full(2, "abc", "U").tolist(), np.full(2, "abc", "U").tolist())
+        self.assert_ferry(ferry.arange(1, 9, 3, "f4"), np.arange(1, 9, 3, "f4"))
 
     def test_read_only_and_memory_mapped_inputs(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -230,8 +244,11 @@ class Arrays(Case):
         self.assertEqual(v.place, "mixed")
         self.assertEqual(v[: MIB // 4].place, "device")
         np.testing.assert_array_equal(v, np.ones(MIB))
-        for wrong in ("gpu", -1, 77):
+        for wrong in ("gpu", -1, 77, 1 << 70, True):
             with self.assertRaises(ValueError):
+                v.prefetch(wrong)
+        for wrong in (0.5, None, b"host"):
+            with self.assertRaises(TypeError):
                 v.prefetch(wrong)
         records = ferry.asarray(np.zeros(MIB, [("a", "i4"), ("b", "f8")])).prefetch()
         self.assertEqual(records.place, "device")
@@ -276,6 +293,13 @@ class Arrays(Case):
         with self.assertRaises(ValueError):
             v[...] = x
 
+    def test_an_assignment_that_fails_leaves_the_contents(self):
+        v = ferry.full(MIB, 2, "f2").prefetch()
+        with ferry.crossings() as crossed, np.errstate(over="raise"), self.assertRaises(FloatingPointError):
+            v[...] = 1e300
+        self.assertEqual(crossed.to_host, v.nbytes)
+        self.assertEqual(v.min(), 2)
+
     def test_threads_of_copies(self):
         x = ordinary(np.random.default_rng(1).random((5, 400001)))
         before = ferry.set_copy_threads(1)
@@ -311,13 +335,6 @@ class Arrays(Case):
         self.assertEqual((crossed.to_device, crossed.to_host), (0, 0))
         self.assertEqual(w.place, "device")
         np.testing.assert_array_equal(w, np.arange(1.0 * MIB))
-
-    def test_an_assignment_that_fails_leaves_the_contents(self):
-        v = ferry.full(MIB, 2, "f2").prefetch()
-        with ferry.crossings() as crossed, np.errstate(over="raise"), self.assertRaises(FloatingPointError):
-            v[...] = 1e300
-        self.assertEqual(crossed.to_host, v.nbytes)
-        self.assertEqual(v.min(), 2)
 
 
 if __name__ == "__main__":

@@ -46,6 +46,21 @@ class Products(Case):
         self.assertEqual(np.dot(cube, cube.transpose(0, 2, 1)).shape, (2, 3, 2, 3))
         self.assertEqual(np.dot(a, 2)[0, 0], 2 * a[0, 0])
 
+    def test_dot_is_numpys_where_it_is_no_matrix_product(self):
+        a, b = self.numbers("d", (3, 4)), self.numbers("d", (4, 5))
+        seconds = np.arange(4).astype("m8[s]")
+        self.assertEqual(np.dot(ferry.asarray(seconds), np.arange(4)), np.dot(seconds, np.arange(4)))
+        for one, two, out in [(a, a, None), (a[0], b[:3, 0], None), (ferry.array(["a"]), np.array(["b"]), None),
+                              (a, b, np.empty((3, 5), "f4")), (a, b, ferry.empty((5, 3)).T)]:
+            with self.assertRaises(ValueError) as wanted:
+                np.dot(np.asarray(one), np.asarray(two), out=out)
+            with self.assertRaises(ValueError) as raised:
+                np.dot(one, two, out=out)
+            self.assertEqual(str(raised.exception), str(wanted.exception))
+        out = ferry.empty((3, 5))
+        self.assertIs(np.dot(a, b, out=out), out)
+        np.testing.assert_array_equal(out, ordinary(a).dot(ordinary(b)))
+
     def test_types(self):
         for one, two in itertools.product("?bBhHiIqQefd", repeat=2):
             self.compare(self.numbers(one, (3, 4)), self.numbers(two, (4, 2)))
