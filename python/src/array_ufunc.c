@@ -59,8 +59,13 @@ static PyObject *plain_tuple(PyObject *objects, Py_ssize_t first) {
 
 static int take_keyword(parts *p, PyObject *name, PyObject *value) {
     if (PyUnicode_CompareWithASCIIString(name, "out") == 0) {
+        if (!PyTuple_Check(value)) {
+            PyErr_Format(PyExc_TypeError, "__array_ufunc__ takes a tuple of outputs, not %.100s",
+                         Py_TYPE(value)->tp_name);
+            return -1;
+        }
         p->out = value;
-        p->plain_out = PyTuple_Check(value) ? plain_tuple(value, 0) : NULL;
+        p->plain_out = plain_tuple(value, 0);
         return p->plain_out == NULL ? -1 : 0;
     }
     if (p->keywords == NULL && (p->keywords = PyDict_New()) == NULL)

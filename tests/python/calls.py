@@ -165,6 +165,12 @@ class Calls(Case):
         plain = np.empty((3, 4))
         self.assertIs(np.add(x, 1, out=plain), plain)
 
+    def test_outputs_come_in_a_tuple(self):
+        v = ferry.arange(3.0)
+        for out in (5, v):
+            with self.assertRaises(TypeError):
+                v.__array_ufunc__(np.add, "__call__", v, 1, out=out)
+
     def test_what_is_left_to_numpy(self):
         v = ferry.arange(6.0)
         mask = v > 2
