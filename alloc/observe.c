@@ -75,7 +75,6 @@ static void note_home(const struct storage_place *place, size_t first_page, size
     const size_t bytes = (end_page - first_page) * FERRY_PAGE_BYTES;
     residency_set(&place->region->residency, first_page, end_page, state_of_place(FERRY_PLACE_HOST));
     memories_host_touch(place, bytes, memories_passes(place, state_passes(before)), ENDING_READ);
-    place->storage->memories.history.unseen = true;
     COUNT(observed_bytes, bytes);
 }
 
@@ -98,6 +97,10 @@ static void correct_run(const struct storage_place *place, const struct residenc
 }
 
 static void correct(const struct storage_place *place) {
+    struct history *history = &place->storage->memories.history;
+    if (history->unseen < UNSEEN_MOST) {
+        history->unseen++;
+    }
     const size_t first = region_page(place->region, place->base), end = first + place->storage->pages;
     for (size_t page = first; page < end;) {
         const struct residency_run run = residency_run_at(&place->region->residency, page, end);

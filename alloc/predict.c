@@ -1,8 +1,13 @@
 #include "predict.h"
 
-/* So many epochs' passes have to come without a visible touch by a host that touches unseen, before it is believed
- * gone. */
-#define UNSEEN_EPOCHS 16
+/*
+ * So many epochs' passes have to come without a visible touch by a host that touches unseen, before it is believed
+ * gone: what lies at home is touched without a trace, what a device holds is not. Twice as many each time that it was
+ * not.
+ */
+static unsigned unseen_epochs(const struct history *history) {
+    return 1u << history->unseen;
+}
 
 /* Passes to come for each that there has been. */
 #define OVERDUE_PASSES 4
@@ -43,7 +48,7 @@ struct outlook predict(const struct history *history, const struct coming_use *u
         return known(history, use, expected, source);
     }
     /* A host that touches unseen may have begun new epochs meanwhile. */
-    if (history->unseen && use->passed < UNSEEN_EPOCHS * expected) {
+    if (history->unseen > 0 && use->passed < unseen_epochs(history) * expected) {
         return known(history, &(struct coming_use){.passes = use->passes}, expected, source);
     }
     return overdue(use);

@@ -12,6 +12,8 @@
 #include "ferry/movement.h"
 #include "outlook.h"
 
+#define UNSEEN_MOST 4
+
 /* What is remembered of a storage. All zeros: nothing. */
 struct history {
     uint64_t bytes_now; /* that devices went over since the host's last touch of any of it */
@@ -19,7 +21,7 @@ struct history {
     uint16_t advised;   /* by the user; 0: not */
     uint8_t ending;     /* enum ending, of that epoch */
     bool from_site;     /* `passes` and `ending` are those of earlier blocks of the site */
-    bool unseen;        /* the host touched it without saying so */
+    uint8_t unseen;     /* how often the host was found to have touched it without saying so; UNSEEN_MOST: or more */
 };
 
 /* Where an expectation comes from; for explanations. */

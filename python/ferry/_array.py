@@ -418,7 +418,7 @@ def _is_savable(array: np.ndarray) -> bool:
 
 
 def set_copy_threads(threads: int) -> int:
-    """How many threads at most copy a large array, 4 without it (or what FERRY_COPY_THREADS says). Returns the number
+    """How many threads at most copy a large array, 6 without it (or what FERRY_COPY_THREADS says). Returns the number
     before. ValueError for fewer than 1 or more than 64."""
     return _ferry.set_copy_threads(threads)
 

@@ -71,12 +71,15 @@ static void what_the_site_says(void) {
     CHECK_OUTLOOK(ask(&history, FERRY_READ, 1, 7, false), 29, ENDING_NOTHING, SOURCE_OVERDUE);
 }
 
-/* A host whose touches cannot be seen begins epochs unnoticed: only many of them without a sign mean that it is gone.
- */
+/* A host whose touches cannot be seen begins epochs unnoticed: several without a sign mean that it is gone, and ever
+ * more when it was not. */
 static void a_host_that_touches_unseen(void) {
-    struct history history = {.unseen = true};
+    struct history history = {.unseen = 1};
     history_host_touch(&history, 1, ENDING_READ);
-    CHECK_OUTLOOK(ask(&history, FERRY_READ, 1, 5, false), 1, ENDING_READ, SOURCE_HISTORY);
+    CHECK_OUTLOOK(ask(&history, FERRY_READ, 1, 1, false), 1, ENDING_READ, SOURCE_HISTORY);
+    CHECK_OUTLOOK(ask(&history, FERRY_READ, 1, 2, false), 9, ENDING_NOTHING, SOURCE_OVERDUE);
+    history.unseen = UNSEEN_MOST;
+    CHECK_OUTLOOK(ask(&history, FERRY_READ, 1, 15, false), 1, ENDING_READ, SOURCE_HISTORY);
     CHECK_OUTLOOK(ask(&history, FERRY_READ, 1, 16, false), 65, ENDING_NOTHING, SOURCE_OVERDUE);
 }
 
