@@ -159,10 +159,7 @@ static ferry_status start_once(const ferry_options *options) {
     return status;
 }
 
-static ferry_status start(const ferry_options *options, bool explicitly) {
-    if (atomic_load_explicit(&started, memory_order_acquire) && !explicitly) {
-        return FERRY_OK;
-    }
+static ferry_status start(const ferry_options *options) {
     static pthread_once_t forks_once = PTHREAD_ONCE_INIT;
     pthread_once(&forks_once, handle_forks);
     pthread_mutex_lock(&start_lock);
@@ -177,7 +174,7 @@ static ferry_status start(const ferry_options *options, bool explicitly) {
 }
 
 ferry_status core_start(void) {
-    return start(NULL, false);
+    return atomic_load_explicit(&started, memory_order_acquire) ? FERRY_OK : start(NULL);
 }
 
 ferry_status core_start_device(void) {
@@ -187,7 +184,7 @@ ferry_status core_start_device(void) {
 }
 
 ferry_status ferry_init(const ferry_options *options) {
-    return start(options, true);
+    return start(options);
 }
 
 const char *ferry_backend_name(void) {

@@ -29,16 +29,20 @@ static ferry_status visit_wait_on_host(struct storage *storage, ferry_access acc
     return use_wait_on_host(storage, access);
 }
 
+/* What an acquire's policies come from beside its operands. */
+struct scopes {
+    ferry_policy forced; /* over all others; FERRY_POLICY_DEFAULT: none */
+    ferry_policy thread;
+};
+
 /* The policy of one use: the narrowest scope that names one. */
-static ferry_policy policy_of(const struct operand *operand, ferry_policy forced) {
-    const ferry_policy scopes[] = {forced, operand->given.policy, thread_policy,
-                                   operand->place.storage->memories.policy};
-    for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++) {
-        if (scopes[i] != FERRY_POLICY_DEFAULT) {
-            return scopes[i];
-        }
-    }
-    return operand->place.region->heap->policy;
+static ferry_policy policy_of(const struct operand *operand, const struct scopes *acquire) {
+    const ferry_policy use = operand->given.policy, advised = operand->place.storage->memories.policy;
+    return acquire->forced != FERRY_POLICY_DEFAULT   ? acquire->forced
+           : use != FERRY_POLICY_DEFAULT             ? use
+           : acquire->thread != FERRY_POLICY_DEFAULT ? acquire->thread
+           : advised != FERRY_POLICY_DEFAULT         ? advised
+                                                     : operand->place.region->heap->policy;
 }
 
 static unsigned passes_of(const ferry_operand *operand) {
@@ -84,7 +88,7 @@ static bool is_by_hand(const struct plan *plan, ferry_policy forced) {
 
 /* What has to be known of an operand's storage before anything is planned: a page that is planned to move is still
  * where it was. */
-static void prepare_operand(const struct plan *plan, const struct operand *operand, ferry_policy forced) {
+static void prepare_operand(const struct plan *plan, struct operand *operand, const struct scopes *scopes) {
     if (operand->low == NULL) {
         return;
     }
@@ -92,10 +96,11 @@ static void prepare_operand(const struct plan *plan, const struct operand *opera
     if (operand->place.storage->memories.exports > 0) {
         memories_suspect(&operand->place);
     }
-    if (!is_by_hand(plan, forced)) {
+    if (!is_by_hand(plan, scopes->forced)) {
         memories_use(&operand->place, plan->user >= 0 && operand->given.access == FERRY_WRITE);
     }
-    const ferry_policy policy = policy_of(operand, forced);
+    operand->policy = policy_of(operand, scopes);
+    const ferry_policy policy = operand->policy;
     if (plan->user >= 0 && (policy == FERRY_POLICY_AUTO || policy == FERRY_POLICY_PREFETCH)) {
         observe_storage(&operand->place);
     }
@@ -109,7 +114,7 @@ static void plan_operand(struct plan *plan, const struct operands *operands, siz
     const bool by_hand = is_by_hand(plan, forced);
     const unsigned passes = passes_of(&operand->given);
     struct demand demand = {.place = &operand->place,
-                            .policy = policy_of(operand, forced),
+                            .policy = operand->policy,
                             .access = operand->given.access,
                             .pages_access = operand->given.access,
                             .passes = passes,
@@ -118,6 +123,9 @@ static void plan_operand(struct plan *plan, const struct operands *operands, siz
                                                                      : passes,
                             .keep_contents = operand->place.storage->memories.exports > 0,
                             .by_hand = by_hand};
+    if (operand->contiguous && plan_in_place(plan, operand->low, operand->high, &demand)) {
+        return;
+    }
     if (operands->n > 1) {
         consider_others(&demand, operands, at);
     }
@@ -126,8 +134,9 @@ static void plan_operand(struct plan *plan, const struct operands *operands, siz
 
 /* Readers first: where a result goes depends on where they will be. */
 static void plan_operands(struct plan *plan, const struct operands *operands, ferry_policy forced) {
+    const struct scopes scopes = {forced, thread_policy};
     for (size_t i = 0; i < operands->n; i++) {
-        prepare_operand(plan, &operands->items[i], forced);
+        prepare_operand(plan, &operands->items[i], &scopes);
         plan->brief = plan->brief && operands->items[i].given.passes == 1;
     }
     for (int writers = 0; writers < 2; writers++) {

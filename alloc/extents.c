@@ -46,8 +46,7 @@ static int64_t runs_from(const struct axis *axes, int first, int naxes) {
     return runs;
 }
 
-/* The bytes of a view in C order without gaps, which most are; 0 for others. */
-static size_t contiguous_bytes(const ferry_view *view) {
+size_t extents_contiguous_bytes(const ferry_view *view) {
     int64_t bytes = (int64_t)item_bytes[view->dtype];
     for (int i = view->ndim - 1; i >= 0; i--) {
         if (view->strides[i] != bytes && view->shape[i] != 1) {
@@ -87,7 +86,7 @@ static void begin_axes(struct extents *extents, const ferry_view *view) {
 void extents_begin(struct extents *extents, const ferry_view *view) {
     /* Field by field: the arrays are large, and only outer axes use them. */
     extents->base = view->data;
-    extents->run_bytes = contiguous_bytes(view);
+    extents->run_bytes = extents_contiguous_bytes(view);
     extents->dense = true;
     extents->naxes = 0;
     extents->done = false;

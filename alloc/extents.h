@@ -21,6 +21,9 @@ struct extents {
 /* At most EXTENTS_MAX runs: beyond it, axes are merged and the runs include foreign bytes. */
 #define EXTENTS_MAX 4096
 
+/* The bytes of a view in C order without gaps, which most are and whose one run they are; 0 for others. */
+size_t extents_contiguous_bytes(const ferry_view *view);
+
 void extents_begin(struct extents *extents, const ferry_view *view);
 
 /* The half-open range from the lowest element's first byte to the highest one's end; both NULL for a view of no

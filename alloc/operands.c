@@ -11,21 +11,38 @@ static bool reaches_beyond(const struct storage_place *place, const char *high) 
     return place->region->tiny ? region_find(high - 1) != place->region : high > place->base + place->bytes;
 }
 
-ferry_status operands_find_view(const ferry_view *view, char **low, char **high, struct storage_place *place) {
+/* Whether all between the bounds is the view's. */
+static bool find_bounds(const ferry_view *view, char **low, char **high) {
+    const size_t bytes = extents_contiguous_bytes(view);
+    if (bytes > 0) {
+        *low = view->data;
+        *high = *low + bytes;
+        return true;
+    }
     struct extents extents;
     extents_begin(&extents, view);
     extents_bounds(&extents, low, high);
-    if (*low == NULL) {
+    return false;
+}
+
+/* The storage that the bounds lie in. */
+static ferry_status find_place(const ferry_view *view, const char *low, const char *high, struct storage_place *place) {
+    if (low == NULL) {
         return FERRY_OK;
     }
-    if (!storage_find(*low, place)) {
+    if (!storage_find(low, place)) {
         return ferry_error(FERRY_INVALID_ARGUMENT, "the view at %p does not lie in ferry's memory", view->data);
     }
-    if (reaches_beyond(place, *high)) {
+    if (reaches_beyond(place, high)) {
         return ferry_error(FERRY_INVALID_ARGUMENT, "the view at %p reaches beyond its block of %zu bytes", view->data,
                            place->bytes);
     }
     return FERRY_OK;
+}
+
+ferry_status operands_find_view(const ferry_view *view, char **low, char **high, struct storage_place *place) {
+    (void)find_bounds(view, low, high);
+    return find_place(view, *low, *high, place);
 }
 
 static ferry_status find(struct operand *operand, const ferry_operand *given) {
@@ -41,7 +58,8 @@ static ferry_status find(struct operand *operand, const ferry_operand *given) {
         return ferry_error(FERRY_INVALID_ARGUMENT, "the view at %p is read-only", view->data);
     }
     operand->given = *given;
-    return operands_find_view(view, &operand->low, &operand->high, &operand->place);
+    operand->contiguous = find_bounds(view, &operand->low, &operand->high);
+    return find_place(view, operand->low, operand->high, &operand->place);
 }
 
 /* The one buffer. */

@@ -7,6 +7,8 @@
 struct operand {
     ferry_operand given;
     char *low, *high;           /* bounds of its elements; NULL: it has none, and the place is not set */
+    bool contiguous;            /* and all between them is its elements' */
+    ferry_policy policy;        /* of this use, set by who plans it */
     struct storage_place place; /* of the storage; for a tiny one the page on which the elements begin */
 };
 

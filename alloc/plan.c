@@ -78,14 +78,19 @@ static struct trace *add_trace(struct plan *plan, const struct demand *demand) {
     if (!reserve_one(plan, (void **)&plan->traces, sizeof *plan->traces, plan->ntraces, &plan->traces_room)) {
         return NULL;
     }
+    /* Field by field: a compound literal of this size is made by a string instruction, which is slow to begin. */
     struct trace *trace = &plan->traces[plan->ntraces++];
-    *trace = (struct trace){.place = demand->place,
-                            .access = demand->access,
-                            .passes = plan->user >= 0 ? demand->counted : 0,
-                            .first_step = plan->nsteps,
-                            .end_step = plan->nsteps,
-                            .ascending = true,
-                            .by_hand = demand->by_hand};
+    trace->place = demand->place;
+    trace->access = demand->access;
+    trace->bytes = 0;
+    trace->passes = plan->user >= 0 ? demand->counted : 0;
+    trace->decided_bytes = 0;
+    trace->verdict = (struct verdict){0};
+    trace->outlook = (struct outlook){0};
+    trace->first_step = trace->end_step = plan->nsteps;
+    trace->ascending = true;
+    trace->acted = trace->to_device = trace->to_host = false;
+    trace->by_hand = demand->by_hand;
     return trace;
 }
 
@@ -276,10 +281,9 @@ static void note_redundant(struct plan *plan, const struct demand *demand, const
     }
 }
 
-static void note_input(struct plan *plan, const struct demand *demand, const struct residency_run *run,
-                       page_state after) {
+static void note_input(struct plan *plan, const struct demand *demand, size_t pages, page_state after) {
     if (plan->user >= 0 && (demand->access & FERRY_READ) != 0) {
-        const uint64_t bytes = (run->end_page - run->first_page) * FERRY_PAGE_BYTES;
+        const uint64_t bytes = pages * FERRY_PAGE_BYTES;
         *(state_place(after) >= 0 ? &plan->inputs_on_device_bytes : &plan->inputs_on_host_bytes) += bytes;
     }
 }
@@ -295,7 +299,7 @@ static void plan_run(struct plan *plan, const struct demand *demand, const struc
                      const struct residency_run *run, struct trace *trace) {
     struct region *region = demand->place->region;
     if (is_settled(plan, demand, run->state)) {
-        note_input(plan, demand, run, run->state);
+        note_input(plan, demand, run->end_page - run->first_page, run->state);
         return;
     }
     struct step step = {.region = region,
@@ -315,7 +319,7 @@ static void plan_run(struct plan *plan, const struct demand *demand, const struc
     step.fill = remote && state_place(run->state) == FERRY_PLACE_NOWHERE && demand->policy != FERRY_POLICY_NONE;
     step.after = state_after(plan, earlier.used ? 0 : demand->counted, &step, stretch->whole);
     trace_step(plan, demand, trace, &step, &verdict, &outlook);
-    note_input(plan, demand, run, step.after);
+    note_input(plan, demand, run->end_page - run->first_page, step.after);
     if (!earlier.used) {
         note_redundant(plan, demand, &step);
     }
@@ -374,6 +378,26 @@ static void count_tiny(struct plan *plan, ferry_access access, size_t bytes) {
     plan->tiny_bytes_to_host += (access & FERRY_WRITE) != 0 ? bytes : 0;
 }
 
+static void note_skipped(struct plan *plan, const struct demand *demand, const struct trace *trace) {
+    plan->skipped += !trace->acted && demand->policy != FERRY_POLICY_NONE ? 1 : 0;
+}
+
+bool plan_in_place(struct plan *plan, const char *begin, const char *end, const struct demand *demand) {
+    const struct region *region = demand->place->region;
+    const size_t page = region_page(region, begin), end_page = region_page(region, end - 1) + 1;
+    const page_state state = residency_state(&region->residency, page);
+    if (!is_settled(plan, demand, state) || !residency_is_uniform(&region->residency, page, end_page)) {
+        return false;
+    }
+    struct trace *trace = add_trace(plan, demand);
+    if (trace != NULL) {
+        trace->bytes = (size_t)(end - begin);
+        note_input(plan, demand, end_page - page, state);
+        note_skipped(plan, demand, trace);
+    }
+    return true;
+}
+
 void plan_view(struct plan *plan, const ferry_view *view, const struct demand *demand) {
     struct extents extents;
     char *begin, *end;
@@ -390,5 +414,5 @@ void plan_view(struct plan *plan, const ferry_view *view, const struct demand *d
     if (demand->place->region->tiny && core.hints && plan->user >= 0) {
         count_tiny(plan, demand->access, trace->bytes);
     }
-    plan->skipped += !trace->acted && demand->policy != FERRY_POLICY_NONE ? 1 : 0;
+    note_skipped(plan, demand, trace);
 }

@@ -72,6 +72,11 @@ struct demand {
 /* The library's one plan, emptied. `costs`: of the device's link; NULL for the host. */
 struct plan *plan_begin(ferry_place user, const ferry_link_costs *costs);
 
+/* Adds a use of all bytes from `begin` to `end` when they are where a device wants them and nothing that is known of
+ * them changes, so that it makes no difference what the launch's other operands do: most uses at most launches. false,
+ * and nothing added: it takes plan_view. */
+bool plan_in_place(struct plan *plan, const char *begin, const char *end, const struct demand *demand);
+
 /* Adds what the extents of one view need. What is read comes before what is only written. */
 void plan_view(struct plan *plan, const ferry_view *view, const struct demand *demand);
 

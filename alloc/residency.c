@@ -2,14 +2,14 @@
 
 #include <string.h>
 
-static page_state page_at(const struct residency *table, size_t page) {
-    const page_state block = table->blocks[page / PAGES_PER_BLOCK];
-    return block == STATE_MIXED ? table->pages[page] : block;
-}
-
 static size_t block_end(size_t page, size_t end_page) {
     const size_t end = (page / PAGES_PER_BLOCK + 1) * PAGES_PER_BLOCK;
     return end < end_page ? end : end_page;
+}
+
+/* Whether the entries in [first, end) are equal: each to the next. */
+static bool are_equal(const page_state *states, size_t first, size_t end) {
+    return memcmp(&states[first], &states[first + 1], (end - first - 1) * sizeof *states) == 0;
 }
 
 /* First entry in [first, end) whose state is another, or end: four at a time, since a resident array is asked about at
@@ -31,7 +31,7 @@ static size_t same_until(const page_state *states, size_t first, size_t end, pag
 }
 
 struct residency_run residency_run_at(const struct residency *table, size_t first_page, size_t end_page) {
-    struct residency_run run = {first_page, first_page, page_at(table, first_page)};
+    struct residency_run run = {first_page, first_page, residency_state(table, first_page)};
     const size_t end_block = (end_page + PAGES_PER_BLOCK - 1) / PAGES_PER_BLOCK;
     while (run.end_page < end_page) {
         const size_t block = run.end_page / PAGES_PER_BLOCK;
@@ -50,6 +50,14 @@ struct residency_run residency_run_at(const struct residency *table, size_t firs
         }
     }
     return run;
+}
+
+bool residency_is_uniform(const struct residency *table, size_t first_page, size_t end_page) {
+    const size_t block = first_page / PAGES_PER_BLOCK;
+    if ((end_page - 1) / PAGES_PER_BLOCK != block) {
+        return residency_run_at(table, first_page, end_page).end_page == end_page;
+    }
+    return table->blocks[block] != STATE_MIXED || are_equal(table->pages, first_page, end_page);
 }
 
 /* Gives every page of a uniform block a state of its own. */

@@ -55,8 +55,16 @@ static inline page_state state_of_passes(unsigned passes) {
     return (page_state)((passes < STATE_PASSES_MAX ? passes : STATE_PASSES_MAX) << STATE_PASSES_SHIFT);
 }
 
+static inline page_state residency_state(const struct residency *table, size_t page) {
+    const page_state block = table->blocks[page / PAGES_PER_BLOCK];
+    return block == STATE_MIXED ? table->pages[page] : block;
+}
+
 /* The run that begins at first_page, not going beyond end_page. first_page < end_page. */
 struct residency_run residency_run_at(const struct residency *table, size_t first_page, size_t end_page);
+
+/* Whether the whole range is in one state. first_page < end_page. */
+bool residency_is_uniform(const struct residency *table, size_t first_page, size_t end_page);
 
 void residency_set(struct residency *table, size_t first_page, size_t end_page, page_state state);
 
