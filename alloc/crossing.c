@@ -29,10 +29,11 @@ static ferry_status visit_wait_on_host(struct storage *storage, ferry_access acc
     return use_wait_on_host(storage, access);
 }
 
-/* What an acquire's policies come from beside its operands. */
+/* What an acquire says of its operands' uses beside what they do themselves. */
 struct scopes {
     ferry_policy forced; /* over all others; FERRY_POLICY_DEFAULT: none */
     ferry_policy thread;
+    bool by_hand; /* a move, which uses nothing */
 };
 
 /* The policy of one use: the narrowest scope that names one. */
@@ -81,23 +82,20 @@ static void consider_others(struct demand *demand, const struct operands *operan
     demand->passes = passes;
 }
 
-/* A move by hand uses nothing. */
-static bool is_by_hand(const struct plan *plan, ferry_policy forced) {
-    return plan->user >= 0 && forced != FERRY_POLICY_DEFAULT;
-}
-
 /* What has to be known of an operand's storage before anything is planned: a page that is planned to move is still
  * where it was. */
 static void prepare_operand(const struct plan *plan, struct operand *operand, const struct scopes *scopes) {
     if (operand->low == NULL) {
         return;
     }
-    memories_begin(&operand->place);
+    if (operand->place.storage->fresh) {
+        memories_begin(&operand->place);
+    }
     if (operand->place.storage->memories.exports > 0) {
         memories_suspect(&operand->place);
     }
-    if (!is_by_hand(plan, scopes->forced)) {
-        memories_use(&operand->place, plan->user >= 0 && operand->given.access == FERRY_WRITE);
+    if (!scopes->by_hand) {
+        memories_use(&operand->place.storage->memories, plan->user >= 0 && operand->given.access == FERRY_WRITE);
     }
     operand->policy = policy_of(operand, scopes);
     const ferry_policy policy = operand->policy;
@@ -106,12 +104,11 @@ static void prepare_operand(const struct plan *plan, struct operand *operand, co
     }
 }
 
-static void plan_operand(struct plan *plan, const struct operands *operands, size_t at, ferry_policy forced) {
+static void plan_operand(struct plan *plan, const struct operands *operands, size_t at, bool by_hand) {
     const struct operand *operand = &operands->items[at];
     if (operand->low == NULL) {
         return;
     }
-    const bool by_hand = is_by_hand(plan, forced);
     const unsigned passes = passes_of(&operand->given);
     struct demand demand = {.place = &operand->place,
                             .policy = operand->policy,
@@ -134,7 +131,7 @@ static void plan_operand(struct plan *plan, const struct operands *operands, siz
 
 /* Readers first: where a result goes depends on where they will be. */
 static void plan_operands(struct plan *plan, const struct operands *operands, ferry_policy forced) {
-    const struct scopes scopes = {forced, thread_policy};
+    const struct scopes scopes = {forced, thread_policy, plan->user >= 0 && forced != FERRY_POLICY_DEFAULT};
     for (size_t i = 0; i < operands->n; i++) {
         prepare_operand(plan, &operands->items[i], &scopes);
         plan->brief = plan->brief && operands->items[i].given.passes == 1;
@@ -142,7 +139,7 @@ static void plan_operands(struct plan *plan, const struct operands *operands, fe
     for (int writers = 0; writers < 2; writers++) {
         for (size_t i = 0; i < operands->n && plan->status == FERRY_OK; i++) {
             if ((operands->items[i].given.access == FERRY_WRITE) == (writers != 0)) {
-                plan_operand(plan, operands, i, forced);
+                plan_operand(plan, operands, i, scopes.by_hand);
             }
         }
     }

@@ -31,14 +31,6 @@ void memories_suspect(const struct storage_place *place) {
     clear_flags(place, STATE_CROSSED);
 }
 
-void memories_use(const struct storage_place *place, bool overwritten_by_device) {
-    struct memories *memories = &place->storage->memories;
-    if (!memories->used) {
-        memories->used = true;
-        memories->born_on_device = overwritten_by_device;
-    }
-}
-
 unsigned memories_passes(const struct storage_place *place, unsigned exact) {
     if (exact < STATE_PASSES_MAX) {
         return exact;

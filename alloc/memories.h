@@ -37,7 +37,12 @@ struct memories {
 void memories_begin(const struct storage_place *place);
 
 /* A kernel or the host is about to use it. `overwritten_by_device`: it is a kernel that overwrites. */
-void memories_use(const struct storage_place *place, bool overwritten_by_device);
+static inline void memories_use(struct memories *memories, bool overwritten_by_device) {
+    if (!memories->used) {
+        memories->used = true;
+        memories->born_on_device = overwritten_by_device;
+    }
+}
 
 /* Before a use of what others may have written since the last one: nothing of it counts as having crossed. */
 void memories_suspect(const struct storage_place *place);

@@ -378,10 +378,6 @@ static void count_tiny(struct plan *plan, ferry_access access, size_t bytes) {
     plan->tiny_bytes_to_host += (access & FERRY_WRITE) != 0 ? bytes : 0;
 }
 
-static void note_skipped(struct plan *plan, const struct demand *demand, const struct trace *trace) {
-    plan->skipped += !trace->acted && demand->policy != FERRY_POLICY_NONE ? 1 : 0;
-}
-
 bool plan_in_place(struct plan *plan, const char *begin, const char *end, const struct demand *demand) {
     const struct region *region = demand->place->region;
     const size_t page = region_page(region, begin), end_page = region_page(region, end - 1) + 1;
@@ -393,7 +389,7 @@ bool plan_in_place(struct plan *plan, const char *begin, const char *end, const 
     if (trace != NULL) {
         trace->bytes = (size_t)(end - begin);
         note_input(plan, demand, end_page - page, state);
-        note_skipped(plan, demand, trace);
+        plan->skipped += demand->policy != FERRY_POLICY_NONE ? 1 : 0;
     }
     return true;
 }
@@ -414,5 +410,5 @@ void plan_view(struct plan *plan, const ferry_view *view, const struct demand *d
     if (demand->place->region->tiny && core.hints && plan->user >= 0) {
         count_tiny(plan, demand->access, trace->bytes);
     }
-    note_skipped(plan, demand, trace);
+    plan->skipped += !trace->acted && demand->policy != FERRY_POLICY_NONE ? 1 : 0;
 }

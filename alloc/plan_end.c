@@ -54,8 +54,12 @@ static void remember(const struct plan *plan, const struct trace *trace, ferry_s
     if (trace->place->region->tiny) {
         return;
     }
-    (plan->user >= 0 ? remember_device_use : remember_host_use)(trace);
-    memories->used_at = plan->user >= 0 ? site : memories->used_at;
+    if (plan->user >= 0) {
+        remember_device_use(trace);
+        memories->used_at = site;
+    } else {
+        remember_host_use(trace);
+    }
     memories->crossed_to_device = trace->to_device ? site : memories->crossed_to_device;
     memories->crossed_to_host = trace->to_host ? site : memories->crossed_to_host;
 }

@@ -59,14 +59,6 @@ unsigned history_passes_now(const struct history *history, size_t storage_bytes)
     return passes < UINT16_MAX ? (unsigned)passes : UINT16_MAX;
 }
 
-void history_device_pass(struct history *history, size_t bytes, unsigned passes) {
-    uint64_t gone_over;
-    if (__builtin_mul_overflow((uint64_t)bytes, (uint64_t)passes, &gone_over) ||
-        __builtin_add_overflow(history->bytes_now, gone_over, &history->bytes_now)) {
-        history->bytes_now = UINT64_MAX / 2;
-    }
-}
-
 void history_host_touch(struct history *history, unsigned passes, enum ending ending) {
     if (passes > 0) {
         history->passes = (uint16_t)clamp_passes(passes);

@@ -47,7 +47,13 @@ struct outlook predict(const struct history *history, const struct coming_use *u
 unsigned history_passes_now(const struct history *history, size_t storage_bytes);
 
 /* A launch went over `bytes` of the storage, `passes` times. */
-void history_device_pass(struct history *history, size_t bytes, unsigned passes);
+static inline void history_device_pass(struct history *history, size_t bytes, unsigned passes) {
+    uint64_t gone_over;
+    if (__builtin_mul_overflow((uint64_t)bytes, (uint64_t)passes, &gone_over) ||
+        __builtin_add_overflow(history->bytes_now, gone_over, &history->bytes_now)) {
+        history->bytes_now = UINT64_MAX / 2;
+    }
+}
 
 /* The host touched some of it: pages over which devices had gone `passes` times (0: not at all). `ending` says what it
  * did. */

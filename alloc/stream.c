@@ -137,10 +137,6 @@ uint64_t stream_issue(ferry_stream *stream) {
     return ++stream->issued;
 }
 
-bool stream_has_finished(const ferry_stream *stream, uint64_t until) {
-    return atomic_load_explicit(&stream->finished, memory_order_acquire) >= until;
-}
-
 static void note_finished(ferry_stream *stream, uint64_t until) {
     if (!stream_has_finished(stream, until)) {
         atomic_store_explicit(&stream->finished, until, memory_order_release);

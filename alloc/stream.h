@@ -36,7 +36,9 @@ ferry_status stream_for_transfers(int device, ferry_stream **out);
 /* Numbers the work just queued. Lock held. */
 uint64_t stream_issue(ferry_stream *stream);
 
-bool stream_has_finished(const ferry_stream *stream, uint64_t until);
+static inline bool stream_has_finished(const ferry_stream *stream, uint64_t until) {
+    return atomic_load_explicit(&stream->finished, memory_order_acquire) >= until;
+}
 
 /* Asks the device, without waiting, whether work up to `until` has ended. Lock held. */
 bool stream_poll(ferry_stream *stream, uint64_t until);

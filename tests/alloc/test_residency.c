@@ -23,7 +23,17 @@ static void random_range(test_random *random, size_t *first, size_t *end) {
     *end = (size_t)test_random_int(random, low + 1, most) * unit;
 }
 
+static bool is_uniform(size_t first, size_t end) {
+    for (size_t page = first; page < end; page++) {
+        if (expected[page] != expected[first]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void check_runs(size_t first, size_t end) {
+    CHECK_UINT(residency_is_uniform(&table, first, end), is_uniform(first, end));
     while (first < end) {
         size_t want = first;
         while (want < end && expected[want] == expected[first]) {
