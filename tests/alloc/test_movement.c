@@ -167,6 +167,23 @@ static void in_place_keeps_its_contents(void) {
     ferry_free(x.data);
 }
 
+/* After many passes nothing of an operand in place changes any more, and it is looked at as a whole. */
+static void of_a_whole_in_place_only_what_left_comes_back(void) {
+    const ferry_view x = story_array(NULL, 20 * PAGE, 3);
+    const size_t firsts[] = {0, 1, 9, 19};
+    for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++) {
+        for (int pass = 0; pass < 10; pass++) {
+            CHECK_OK(story_use(&x, FERRY_READ, 0, NULL));
+        }
+        const ferry_view page = story_slice(&x, firsts[i] * PAGE, (firsts[i] + 1) * PAGE);
+        CHECK_OK(ferry_host_acquire(&page, FERRY_READ));
+        story_reset();
+        CHECK_OK(story_use(&x, FERRY_READ, 0, NULL));
+        STORY_MOVED(PAGE, 0);
+    }
+    ferry_free(x.data);
+}
+
 /* y[5:] = f(y[:-5]): what is written is read as well. */
 static void overlapping_operands_keep_what_is_read(void) {
     const ferry_view x = story_array(NULL, 20 * PAGE, 3);
@@ -407,6 +424,7 @@ int main(void) {
     RUN(host_overwrites_a_part);
     RUN(gaps_of_a_strided_write_survive);
     RUN(in_place_keeps_its_contents);
+    RUN(of_a_whole_in_place_only_what_left_comes_back);
     RUN(overlapping_operands_keep_what_is_read);
     RUN(tiny_arrays_stay_at_home);
     RUN(without_a_policy_faults_move);
