@@ -113,4 +113,23 @@ static inline void case_walk(const ferry_view *const *views, int nviews, void (*
     }
 }
 
+typedef struct case_comparison {
+    ferry_dtype dtype;
+    int64_t wrong;
+} case_comparison;
+
+static inline void case_compare(void *context, char *const *at) {
+    case_comparison *c = context;
+    c->wrong += !case_same_element(c->dtype, at[0], at[1]);
+    memcpy(at[1], at[0], ferry_dtype_size(c->dtype));
+}
+
+/* How many elements of two views of one shape and type are not the same. The second's become the first's, so that the
+ * memory around them can be compared afterwards. */
+static inline int64_t case_differences(const ferry_view *want, const ferry_view *got) {
+    case_comparison compared = {want->dtype, 0};
+    case_walk((const ferry_view *const[]){want, got}, 2, case_compare, &compared);
+    return compared.wrong;
+}
+
 #endif

@@ -164,28 +164,16 @@ static void run_emulated(void *library, call *c) {
     run_grid(library, kernel, args);
 }
 
-typedef struct comparison {
-    const call *call;
-    int64_t wrong;
-} comparison;
-
-static void compare_elements(void *context, char *const *at) {
-    comparison *c = context;
-    c->wrong += !case_same_element(c->call->host.dtype[0], at[0], at[1]);
-    memcpy(at[1], at[0], ferry_dtype_size(c->call->host.dtype[0]));
-}
-
 static void check_call(void *library, int n) {
     call *c = &calls[n];
     plan *p = &c->host;
     host_kernel_run(NULL, (void *[]){p});
     run_emulated(library, c);
-    comparison compared = {c, 0};
-    case_walk((const ferry_view *const[]){&c->host_out, &c->device_out}, 2, compare_elements, &compared);
-    CHECK_THAT(compared.wrong == 0, "%s %s, %s -> %s, %s of rank %d: %" PRId64 " of %" PRId64 " elements differ",
+    const int64_t wrong = case_differences(&c->host_out, &c->device_out);
+    CHECK_THAT(wrong == 0, "%s %s, %s -> %s, %s of rank %d: %" PRId64 " of %" PRId64 " elements differ",
                p->op == PLAN_COPY ? "copy" : ferry_op_name(p->op), ferry_dtype_name(p->dtype[1]),
                ferry_dtype_name(c->form.dtype[2]), ferry_dtype_name(p->dtype[0]),
-               c->form.contiguous ? "contiguous" : "strided", c->form.rank, compared.wrong, p->size);
+               c->form.contiguous ? "contiguous" : "strided", c->form.rank, wrong, p->size);
     CHECK_MEMORY(memory[1][n], memory[0][n], sizeof memory[0][n]);
     CHECK_MEMORY(c->exceptions[1], c->exceptions[0], sizeof c->exceptions[0]);
     raising += c->exceptions[0][0] | c->exceptions[0][1] | c->exceptions[0][2] | c->exceptions[0][3];

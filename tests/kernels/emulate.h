@@ -3,12 +3,10 @@
 #define FERRY_TESTS_KERNELS_EMULATE_H
 
 #include <dlfcn.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "ferry/dtype.h"
 #include "kernels/text.h"
-#include "tests/test.h"
+#include "tests/scratch.h"
 
 #define EMULATE_SHARED_TEXT "#define FERRY_FP_DIVIDE" /* what is before it is the shim's part */
 
@@ -40,10 +38,8 @@ static inline void emulate_write_frame(FILE *file, const char *shim, void (*fram
 /* Compiles the frame's text behind the shim, then what `write_kernels` writes, and sets the shim up. */
 static inline void *emulate_open(const char *compiler, const char *shim, void (*frame)(text_buffer *),
                                  void (*write_kernels)(FILE *)) {
-    char folder[256], source[300], library[300], command[1600];
-    const char *parent = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/ferry-emulate-XXXXXX", parent ? parent : P_tmpdir);
-    REQUIRE(mkdtemp(folder) != NULL);
+    char folder[SCRATCH_BYTES], source[300], library[300], command[1600];
+    scratch_make(folder);
     snprintf(source, sizeof source, "%s/kernels.cpp", folder);
     snprintf(library, sizeof library, "%s/kernels.so", folder);
     FILE *file = fopen(source, "w");
@@ -56,9 +52,7 @@ static inline void *emulate_open(const char *compiler, const char *shim, void (*
     int status = system(command);
     CHECK_INT(status, 0);
     void *handle = status == 0 ? dlopen(library, RTLD_NOW | RTLD_LOCAL) : NULL;
-    unlink(source);
-    unlink(library);
-    rmdir(folder);
+    scratch_remove(folder);
     CHECK_THAT(handle != NULL, "%s", dlerror());
     REQUIRE(handle != NULL);
     emulate_set_up(handle);

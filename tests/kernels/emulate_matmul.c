@@ -120,25 +120,13 @@ static void run_emulated(void *library, const call *c) {
     block_run_grid(library, c->kernel, args, blocks);
 }
 
-typedef struct comparison {
-    ferry_dtype dtype;
-    int64_t wrong;
-} comparison;
-
-static void compare_elements(void *context, char *const *at) {
-    comparison *c = context;
-    c->wrong += !case_same_element(c->dtype, at[0], at[1]);
-}
-
 static void check_call(void *library, const call *c) {
     const matmul_product *p = &c->product;
-    comparison compared = {p->dtype, 0};
     matmul_host_run(NULL, (void *[]){(void *)(uintptr_t)p});
     run_emulated(library, c);
-    case_walk((const ferry_view *const[]){&c->host_out, &c->device_out}, 2, compare_elements, &compared);
-    CHECK_THAT(compared.wrong == 0,
-               "%" PRId64 " products of %s, %" PRId64 " x %" PRId64 " by %" PRId64 ": %" PRId64 " differ",
-               p->stack.size, ferry_dtype_name(p->dtype), p->rows, p->inner, p->columns, compared.wrong);
+    const int64_t wrong = case_differences(&c->host_out, &c->device_out);
+    CHECK_THAT(wrong == 0, "%" PRId64 " products of %s, %" PRId64 " x %" PRId64 " by %" PRId64 ": %" PRId64 " differ",
+               p->stack.size, ferry_dtype_name(p->dtype), p->rows, p->inner, p->columns, wrong);
 }
 
 int main(int argc, char **argv) {

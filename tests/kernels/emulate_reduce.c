@@ -164,17 +164,6 @@ static ferry_view target_view(const reduce_pass *p) {
     return view;
 }
 
-typedef struct comparison {
-    ferry_dtype dtype;
-    int64_t wrong;
-} comparison;
-
-static void compare_elements(void *context, char *const *at) {
-    comparison *c = context;
-    c->wrong += !case_same_element(c->dtype, at[0], at[1]);
-    memcpy(at[1], at[0], ferry_dtype_size(c->dtype));
-}
-
 static void check_call(void *library, const call *c) {
     const char *low, *high;
     ferry_view host = target_view(&c->pass), device = host;
@@ -186,12 +175,10 @@ static void check_call(void *library, const call *c) {
     device.data = aligned + ((char *)host.data - low);
     reduce_host_run(NULL, (void *[]){(void *)(uintptr_t)&c->pass});
     run_emulated(library, c, device.data);
-    comparison compared = {host.dtype, 0};
-    case_walk((const ferry_view *const[]){&host, &device}, 2, compare_elements, &compared);
-    CHECK_THAT(compared.wrong == 0,
-               "%s %s -> %s of %" PRId64 " x %" PRId64 " in %" PRId64 " chunks, %s: %" PRId64 " differ",
+    const int64_t wrong = case_differences(&host, &device);
+    CHECK_THAT(wrong == 0, "%s %s -> %s of %" PRId64 " x %" PRId64 " in %" PRId64 " chunks, %s: %" PRId64 " differ",
                ferry_op_name(c->pass.op), ferry_dtype_name(c->in), ferry_dtype_name(host.dtype), c->pass.kept.size,
-               c->pass.reduced.size, c->pass.chunks, forms[c->kernel].packed ? "packed" : "one by one", compared.wrong);
+               c->pass.reduced.size, c->pass.chunks, forms[c->kernel].packed ? "packed" : "one by one", wrong);
     CHECK_MEMORY(aligned, low, bytes);
     free(twin);
 }
