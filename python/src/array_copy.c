@@ -89,7 +89,7 @@ static ferry_status copy_views(const ferry_view *to, const ferry_view *from) {
     if (status == FERRY_OK && ferry_owns(to->data) && ferry_owns(from->data) && ferry_view_place(from) >= 0) {
         ferry_stream *stream = thread_stream();
         status = ferry_assign(to, from, stream);
-        return status == FERRY_OK ? ferry_sync(stream) : status;
+        return status == FERRY_OK ? ferry_stream_sync(stream) : status;
     }
     status = status == FERRY_OK ? ferry_host_acquire(from, FERRY_READ) : status;
     status = status == FERRY_OK ? ferry_host_acquire(to, FERRY_WRITE) : status;

@@ -43,7 +43,7 @@ static ferry_status move(const ferry_view *view, int place) {
         return status;
     status = ferry_prefetch(view, place, stream);
     if (status == FERRY_OK && place == 0)
-        status = ferry_sync(NULL);
+        status = ferry_stream_sync(NULL);
     ferry_stream_destroy(stream);
     return status;
 }

@@ -93,7 +93,7 @@ static PyObject *dlpack_wait(PyObject *module, PyObject *argument) {
     if (status != FERRY_OK)
         return raise_status(status);
     Py_BEGIN_ALLOW_THREADS;
-    status = ferry_sync(stream);
+    status = ferry_stream_sync(stream);
     ferry_stream_destroy(stream);
     Py_END_ALLOW_THREADS;
     return none_or_raise(status);

@@ -114,7 +114,7 @@ static PyObject *kernel_acquire(PyObject *module, PyObject *given) {
     Py_BEGIN_ALLOW_THREADS;
     ferry_stream *stream = thread_stream();
     status = ferry_acquire(l.operands, l.noperands, stream);
-    status = status == FERRY_OK ? ferry_sync(stream) : status;
+    status = status == FERRY_OK ? ferry_stream_sync(stream) : status;
     Py_END_ALLOW_THREADS;
     ferry_site_set(before);
     return none_or_raise(status);
