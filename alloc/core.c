@@ -12,7 +12,7 @@
 struct core core;
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic bool started;
+_Atomic bool core_started;
 static _Atomic bool starting; /* from before the backend opens until a start fails */
 _Atomic uint32_t core_attention;
 static const backend *test_backend;
@@ -155,7 +155,7 @@ static ferry_status start_once(const ferry_options *options) {
     atomic_store(&starting, true);
     const ferry_status status = start_locked(options);
     atomic_store(&starting, status == FERRY_OK);
-    atomic_store_explicit(&started, status == FERRY_OK, memory_order_release);
+    atomic_store_explicit(&core_started, status == FERRY_OK, memory_order_release);
     return status;
 }
 
@@ -164,7 +164,7 @@ static ferry_status start(const ferry_options *options) {
     pthread_once(&forks_once, handle_forks);
     pthread_mutex_lock(&start_lock);
     ferry_status status = FERRY_OK;
-    if (!atomic_load(&started)) {
+    if (!atomic_load(&core_started)) {
         status = start_once(options);
     } else if (options != NULL) {
         status = ferry_error(FERRY_INVALID_ARGUMENT, "the library has been started already; its options cannot change");
@@ -173,14 +173,12 @@ static ferry_status start(const ferry_options *options) {
     return status;
 }
 
-ferry_status core_start(void) {
-    return atomic_load_explicit(&started, memory_order_acquire) ? FERRY_OK : start(NULL);
+ferry_status core_start_first(void) {
+    return start(NULL);
 }
 
-ferry_status core_start_device(void) {
-    const ferry_status status = core_start();
-    return status == FERRY_OK && core_forked() ? ferry_error(FERRY_UNSUPPORTED, "a forked child cannot use devices")
-                                               : status;
+ferry_status core_refuse_child(void) {
+    return ferry_error(FERRY_UNSUPPORTED, "a forked child cannot use devices");
 }
 
 ferry_status ferry_init(const ferry_options *options) {

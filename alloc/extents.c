@@ -1,6 +1,7 @@
 #include "extents.h"
 
 #include "backend.h"
+#include "hot.h"
 
 static const size_t item_bytes[] = {
 #define BYTES(constant, name, bytes, kind, type) bytes,
@@ -46,7 +47,7 @@ static int64_t runs_from(const struct axis *axes, int first, int naxes) {
     return runs;
 }
 
-size_t extents_contiguous_bytes(const ferry_view *view) {
+HOT size_t extents_contiguous_bytes(const ferry_view *view) {
     int64_t bytes = (int64_t)item_bytes[view->dtype];
     for (int i = view->ndim - 1; i >= 0; i--) {
         if (view->strides[i] != bytes && view->shape[i] != 1) {

@@ -18,10 +18,6 @@ const char *ferry_policy_name(ferry_policy policy) {
     return (size_t)policy < POLICIES ? policy_names[policy] : "unknown";
 }
 
-bool options_is_policy(ferry_policy policy) {
-    return (size_t)policy < POLICIES;
-}
-
 ferry_status ferry_policy_find(const char *name, ferry_policy *out) {
     for (size_t i = 0; i < POLICIES; i++) {
         if (strcmp(name, policy_names[i]) == 0) {

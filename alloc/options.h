@@ -11,6 +11,10 @@ ferry_status options_resolve(const ferry_options *in, ferry_options *out);
 /* Bytes of RAM that the process may use: physical memory, or its cgroup's limit where that is smaller. */
 size_t options_ram_bytes(void);
 
-bool options_is_policy(ferry_policy policy);
+static inline bool options_is_policy(ferry_policy policy) {
+#define COUNT_ONE(constant, name) +1
+    return (size_t)policy <= 0 FERRY_POLICY_LIST(COUNT_ONE);
+#undef COUNT_ONE
+}
 
 #endif

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "caller.h"
 #include "symbol.h"
 
-static _Thread_local ferry_site current;
+_Thread_local struct caller caller;
 static _Atomic(ferry_site_describer) describer;
 
 /*
@@ -22,13 +23,13 @@ enum { LISTS = 256 };
 static _Atomic(struct label *) labels[LISTS];
 
 ferry_site ferry_site_set(ferry_site site) {
-    const ferry_site before = current;
-    current = site;
+    const ferry_site before = caller.site;
+    caller.site = site;
     return before;
 }
 
 ferry_site ferry_site_get(void) {
-    return current;
+    return caller.site;
 }
 
 /* FNV-1a (Fowler, Noll, Vo). */

@@ -6,6 +6,7 @@
 #include "caller.h"
 #include "core.h"
 #include "finding.h"
+#include "hot.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t no_waiters = PTHREAD_COND_INITIALIZER; /* of some stream */
@@ -19,11 +20,11 @@ bool movement_try_lock(void) {
     return pthread_mutex_trylock(&lock) == 0;
 }
 
-void movement_lock(void) {
+HOT void movement_lock(void) {
     pthread_mutex_lock(&lock);
 }
 
-void movement_unlock(void) {
+HOT void movement_unlock(void) {
     pthread_mutex_unlock(&lock);
 }
 
@@ -106,12 +107,12 @@ static ferry_status own_stream(int device, bool transfers, ferry_stream **out) {
     return FERRY_OK;
 }
 
-ferry_status stream_resolve(ferry_stream *stream, ferry_stream **out) {
-    if (stream == NULL) {
-        return own_stream(0, false, out);
+HOT ferry_status stream_resolve(ferry_stream *stream, ferry_stream **out) {
+    if (stream == NULL && own_streams != NULL) {
+        stream = own_streams[0].compute;
     }
     *out = stream;
-    return FERRY_OK;
+    return stream == NULL ? own_stream(0, false, out) : FERRY_OK;
 }
 
 ferry_status stream_for_transfers(int device, ferry_stream **out) {
@@ -133,7 +134,7 @@ int ferry_stream_device(const ferry_stream *stream) {
     return stream == NULL ? 0 : stream->device;
 }
 
-uint64_t stream_issue(ferry_stream *stream) {
+HOT uint64_t stream_issue(ferry_stream *stream) {
     return ++stream->issued;
 }
 

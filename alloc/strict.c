@@ -9,17 +9,13 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static ferry_finding_handler handler;
 static void *handler_context;
-static _Atomic bool on;
+_Atomic bool strict_wanted;
 static _Thread_local bool telling; /* the thread's handler is at work */
 
 enum { SENTENCE_BYTES = 2048, PLACE_BYTES = 512 };
 
-bool strict_on(void) {
-    return atomic_load_explicit(&on, memory_order_relaxed);
-}
-
 void strict_set(bool value) {
-    atomic_store_explicit(&on, value, memory_order_relaxed);
+    atomic_store_explicit(&strict_wanted, value, memory_order_relaxed);
 }
 
 void ferry_on_finding(ferry_finding_handler chosen, void *context) {

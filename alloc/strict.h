@@ -2,6 +2,8 @@
 #ifndef FERRY_ALLOC_STRICT_H
 #define FERRY_ALLOC_STRICT_H
 
+#include <stdatomic.h>
+
 #include "ferry/strict.h"
 
 /* What ferry_finding tells, but for its kind and text. */
@@ -13,7 +15,10 @@ struct strict_crossing {
 };
 
 /* Whether findings are to be looked for at all. A load; any thread. */
-bool strict_on(void);
+extern _Atomic bool strict_wanted;
+static inline bool strict_on(void) {
+    return atomic_load_explicit(&strict_wanted, memory_order_relaxed);
+}
 void strict_set(bool on);
 
 /*

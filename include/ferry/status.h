@@ -8,9 +8,11 @@
 #if defined(__GNUC__)
 #define FERRY_API __attribute__((visibility("default")))
 #define FERRY_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
+#define FERRY_COLD __attribute__((cold)) /* what leads to a call of it is laid out away from what mostly runs */
 #else
 #define FERRY_API
 #define FERRY_PRINTF(format_index, first)
+#define FERRY_COLD
 #endif
 
 #ifdef __cplusplus
@@ -57,7 +59,7 @@ FERRY_API const char *ferry_error_detail(void);
  * Sets the calling thread's detail from a printf format and returns `status`, so that whoever detects an
  * error writes `return ferry_error(FERRY_SHAPE, "…", …);`. For code that extends ferry. Saves errno.
  */
-FERRY_API ferry_status ferry_error(ferry_status status, const char *format, ...) FERRY_PRINTF(2, 3);
+FERRY_API ferry_status ferry_error(ferry_status status, const char *format, ...) FERRY_PRINTF(2, 3) FERRY_COLD;
 
 #ifdef __cplusplus
 }
