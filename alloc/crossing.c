@@ -5,27 +5,15 @@
 #include "core.h"
 #include "counters.h"
 #include "finding.h"
-#include "heap.h"
+#include "hot.h"
+#include "in_place.h"
 #include "link.h"
 #include "operands.h"
 #include "options.h"
 #include "stream.h"
 
-static _Thread_local ferry_policy thread_policy;
-
-static ferry_status visit_wait(struct storage *storage, ferry_access access, ferry_stream *stream, uint64_t number) {
-    (void)number;
-    return use_wait_on_stream(storage, access, stream);
-}
-
-static ferry_status visit_record(struct storage *storage, ferry_access access, ferry_stream *stream, uint64_t number) {
-    use_record(storage, access, stream, number);
-    return FERRY_OK;
-}
-
-static ferry_status visit_wait_on_host(struct storage *storage, ferry_access access, ferry_stream *stream,
-                                       uint64_t number) {
-    (void)stream, (void)number;
+static ferry_status visit_wait_on_host(struct storage *storage, ferry_access access, ferry_stream *stream) {
+    (void)stream;
     return use_wait_on_host(storage, access);
 }
 
@@ -35,22 +23,6 @@ struct scopes {
     ferry_policy thread;
     bool by_hand; /* a move, which uses nothing */
 };
-
-/* The policy of one use: the narrowest scope that names one. */
-static ferry_policy policy_of(const struct operand *operand, const struct scopes *acquire) {
-    const ferry_policy use = operand->given.policy, advised = operand->place.storage->memories.policy;
-    return acquire->forced != FERRY_POLICY_DEFAULT   ? acquire->forced
-           : use != FERRY_POLICY_DEFAULT             ? use
-           : acquire->thread != FERRY_POLICY_DEFAULT ? acquire->thread
-           : advised != FERRY_POLICY_DEFAULT         ? advised
-                                                     : operand->place.region->heap->policy;
-}
-
-static unsigned passes_of(const ferry_operand *operand) {
-    return operand->passes <= 0                  ? FERRY_PASSES_MANY
-           : operand->passes > FERRY_PASSES_MANY ? FERRY_PASSES_MANY
-                                                 : (unsigned)operand->passes;
-}
 
 static uintptr_t page_of(const char *address) {
     return (uintptr_t)address / FERRY_PAGE_BYTES;
@@ -70,11 +42,11 @@ static void consider_others(struct demand *demand, const struct operands *operan
         if (i == at || !share_pages(&operands->items[at], &operands->items[i])) {
             continue;
         }
-        const ferry_access other = operands->items[i].given.access;
+        const ferry_access other = operands->items[i].given->access;
         const bool other_reads = (other & FERRY_READ) != 0;
         demand->keep_contents = demand->keep_contents || (other_reads && !reads);
         demand->pages_access |= other;
-        passes += reads && other_reads ? passes_of(&operands->items[i].given) : 0;
+        passes += reads && other_reads ? operand_passes(operands->items[i].given) : 0;
         passes = passes < FERRY_PASSES_MANY ? passes : FERRY_PASSES_MANY;
         /* Readers are planned before those that only write, each in the operands' order. */
         demand->shares_pages = demand->shares_pages || (other_reads == reads ? i < at : other_reads);
@@ -95,11 +67,10 @@ static void prepare_operand(const struct plan *plan, struct operand *operand, co
         memories_suspect(&operand->place);
     }
     if (!scopes->by_hand) {
-        memories_use(&operand->place.storage->memories, plan->user >= 0 && operand->given.access == FERRY_WRITE);
+        memories_use(&operand->place.storage->memories, plan->user >= 0 && operand->given->access == FERRY_WRITE);
     }
-    operand->policy = policy_of(operand, scopes);
-    const ferry_policy policy = operand->policy;
-    if (plan->user >= 0 && (policy == FERRY_POLICY_AUTO || policy == FERRY_POLICY_PREFETCH)) {
+    operand->policy = scopes->forced != FERRY_POLICY_DEFAULT ? scopes->forced : operand_policy(operand, scopes->thread);
+    if (plan->user >= 0 && observe_wanted(operand->policy)) {
         observe_storage(&operand->place);
     }
 }
@@ -109,15 +80,12 @@ static void plan_operand(struct plan *plan, const struct operands *operands, siz
     if (operand->low == NULL) {
         return;
     }
-    const unsigned passes = passes_of(&operand->given);
     struct demand demand = {.place = &operand->place,
                             .policy = operand->policy,
-                            .access = operand->given.access,
-                            .pages_access = operand->given.access,
-                            .passes = passes,
-                            .counted = by_hand                       ? 0
-                                       : passes == FERRY_PASSES_MANY ? 1
-                                                                     : passes,
+                            .access = operand->given->access,
+                            .pages_access = operand->given->access,
+                            .passes = operand_passes(operand->given),
+                            .counted = by_hand ? 0 : operand_passes_counted(operand->given),
                             .keep_contents = operand->place.storage->memories.exports > 0,
                             .by_hand = by_hand};
     if (operand->contiguous && plan_in_place(plan, operand->low, operand->high, &demand)) {
@@ -126,19 +94,19 @@ static void plan_operand(struct plan *plan, const struct operands *operands, siz
     if (operands->n > 1) {
         consider_others(&demand, operands, at);
     }
-    plan_view(plan, operand->given.view, &demand);
+    plan_view(plan, operand->given->view, &demand);
 }
 
 /* Readers first: where a result goes depends on where they will be. */
 static void plan_operands(struct plan *plan, const struct operands *operands, ferry_policy forced) {
-    const struct scopes scopes = {forced, thread_policy, plan->user >= 0 && forced != FERRY_POLICY_DEFAULT};
+    const struct scopes scopes = {forced, caller.policy, plan->user >= 0 && forced != FERRY_POLICY_DEFAULT};
     for (size_t i = 0; i < operands->n; i++) {
         prepare_operand(plan, &operands->items[i], &scopes);
-        plan->brief = plan->brief && operands->items[i].given.passes == 1;
+        plan->brief = plan->brief && operands->items[i].given->passes == 1;
     }
     for (int writers = 0; writers < 2; writers++) {
         for (size_t i = 0; i < operands->n && plan->status == FERRY_OK; i++) {
-            if ((operands->items[i].given.access == FERRY_WRITE) == (writers != 0)) {
+            if ((operands->items[i].given->access == FERRY_WRITE) == (writers != 0)) {
                 plan_operand(plan, operands, i, scopes.by_hand);
             }
         }
@@ -194,7 +162,7 @@ static ferry_status bring_to_device(struct acquire *acquire, ferry_stream *strea
     struct plan *plan = plan_begin(stream->device, costs_of_link(stream));
     plan_operands(plan, operands, acquire->forced);
     ferry_status status = finding_in_plan(plan, acquire->site, &acquire->finding);
-    status = status == FERRY_OK ? operands_visit(operands, stream, 0, visit_wait) : status;
+    status = status == FERRY_OK ? operands_visit(operands, stream, use_wait_on_stream) : status;
     if (status == FERRY_OK) {
         settle(plan, stream);
         status = issue_moves(&plan->fills, stream);
@@ -207,12 +175,12 @@ static ferry_status bring_to_device(struct acquire *acquire, ferry_stream *strea
     plan_commit(plan, acquire->site);
     if (plan->moves.n > 0 || plan->fills.n > 0) {
         /* A discard in flight must not meet the block's next owner, even if no launch follows. */
-        (void)operands_visit(operands, stream, stream_issue(stream), visit_record);
+        operands_record(operands, stream, stream_issue(stream));
     }
     return FERRY_OK;
 }
 
-static ferry_status begin(ferry_stream *stream, ferry_stream **resolved) {
+HOT static ferry_status begin(ferry_stream *stream, ferry_stream **resolved) {
     ferry_status status = core_start_device();
     if (status != FERRY_OK) {
         return status;
@@ -231,55 +199,60 @@ static ferry_status end(const struct acquire *acquire, ferry_status status) {
     return finding_tell(status, &acquire->finding);
 }
 
-ferry_status ferry_acquire(const ferry_operand *operands, size_t n, ferry_stream *stream) {
+HOT ferry_status ferry_acquire(const ferry_operand *operands, size_t n, ferry_stream *stream) {
     struct acquire acquire;
     acquire.forced = FERRY_POLICY_DEFAULT;
-    acquire.site = CALLER_SITE();
-    ferry_stream *resolved = NULL;
-    ferry_status status = begin(stream, &resolved);
+    const struct caller *says = &caller;
+    struct launch launch = {.site = caller_site(says, __builtin_return_address(0)), .thread_policy = says->policy};
+    ferry_status status = begin(stream, &launch.stream);
     if (status != FERRY_OK) {
         return status;
     }
+    acquire.site = launch.site;
     status = operands_find(&acquire.operands, operands, n);
+    if (status == FERRY_OK && !strict_on() && in_place_acquire(&acquire.operands, &launch)) {
+        movement_unlock();
+        return FERRY_OK;
+    }
     status = status == FERRY_OK ? finding_of_touch(acquire.site, &acquire.finding) : status;
-    status = status == FERRY_OK ? bring_to_device(&acquire, resolved) : status;
+    status = status == FERRY_OK ? bring_to_device(&acquire, launch.stream) : status;
     return end(&acquire, status);
 }
 
 /* Tells a backend that cannot see for itself what the work just queued touches. Lock held. */
-static ferry_status declare_touches(const struct operands *operands, ferry_stream *stream) {
+FERRY_COLD static ferry_status declare_touches(const ferry_operand *given, size_t n, ferry_stream *stream) {
     static backend_touch *touches;
     static size_t room;
     size_t ntouches = 0;
-    if (core.backend->touch == NULL) {
-        return FERRY_OK;
+    struct operands operands;
+    const ferry_status status = operands_find(&operands, given, n);
+    if (status != FERRY_OK) {
+        return status;
     }
-    for (size_t i = 0; i < operands->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct extents extents;
         char *low, *high;
-        extents_begin(&extents, operands->items[i].given.view);
+        extents_begin(&extents, given[i].view);
         while (extents_next(&extents, &low, &high)) {
             if (!buffer_reserve((void **)&touches, sizeof *touches, ntouches, &room)) {
                 return ferry_error(FERRY_OUT_OF_MEMORY, "no memory to declare %zu ranges", ntouches + 1);
             }
-            touches[ntouches++] = (backend_touch){low, (size_t)(high - low), operands->items[i].given.access};
+            touches[ntouches++] = (backend_touch){low, (size_t)(high - low), given[i].access};
         }
     }
     return ntouches == 0 ? FERRY_OK : core.backend->touch(touches, ntouches, stream->native);
 }
 
-ferry_status ferry_complete(const ferry_operand *operands, size_t n, ferry_stream *stream) {
+HOT ferry_status ferry_complete(const ferry_operand *operands, size_t n, ferry_stream *stream) {
     ferry_stream *resolved = NULL;
     ferry_status status = begin(stream, &resolved);
     if (status != FERRY_OK) {
         return status;
     }
-    struct operands found;
-    status = operands_find(&found, operands, n);
+    status = operands_record_given(operands, n, resolved, stream_issue(resolved));
     if (status == FERRY_OK) {
-        (void)operands_visit(&found, resolved, stream_issue(resolved), visit_record);
         COUNT(launches, 1);
-        status = declare_touches(&found, resolved);
+        status = core.backend->touch == NULL ? FERRY_OK : declare_touches(operands, n, resolved);
     }
     movement_unlock();
     return status;
@@ -320,9 +293,9 @@ static ferry_status carry_home(const struct plan *plan, const struct operands *o
     if (status == FERRY_OK) {
         note_home(plan, device, core.backend->now_ns() - begin_ns);
     }
-    if (status != FERRY_OK && operand->items->given.access == FERRY_WRITE) {
+    if (status != FERRY_OK && operand->items->given->access == FERRY_WRITE) {
         /* A discard that nobody has waited for must not meet what is written next. */
-        (void)operands_visit(operand, transfers, stream_issue(transfers), visit_record);
+        operands_record(operand, transfers, stream_issue(transfers));
     }
     return status;
 }
@@ -331,7 +304,7 @@ static ferry_status carry_home(const struct plan *plan, const struct operands *o
 static ferry_status bring_home(struct acquire *acquire) {
     const struct operands *operand = &acquire->operands;
     ferry_status status = core.hints
-                              ? operands_visit(operand, NULL, 0, visit_wait_on_host)
+                              ? operands_visit(operand, NULL, visit_wait_on_host)
                               /* Without concurrent access the host may not touch anything while any kernel runs. */
                               : stream_wait_for_all();
     if (status != FERRY_OK) {
@@ -406,8 +379,8 @@ ferry_status ferry_prefetch(const ferry_view *view, ferry_place to, ferry_stream
 }
 
 ferry_policy ferry_thread_policy_set(ferry_policy policy) {
-    const ferry_policy before = thread_policy;
-    thread_policy = options_is_policy(policy) ? policy : before;
+    const ferry_policy before = caller.policy;
+    caller.policy = options_is_policy(policy) ? policy : before;
     return before;
 }
 

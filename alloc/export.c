@@ -4,8 +4,8 @@
 #include "region.h"
 #include "stream.h"
 
-static ferry_status visit_wait(struct storage *storage, ferry_access access, ferry_stream *stream, uint64_t number) {
-    (void)access, (void)stream, (void)number;
+static ferry_status visit_wait(struct storage *storage, ferry_access access, ferry_stream *stream) {
+    (void)access, (void)stream;
     return use_wait_on_host(storage, FERRY_READWRITE);
 }
 
@@ -40,7 +40,7 @@ ferry_status ferry_export_begin(const ferry_view *view) {
     movement_lock();
     status = find_view(&found, view);
     if (status == FERRY_OK) {
-        status = core.hints ? operands_visit(&found, NULL, 0, visit_wait) : stream_wait_for_all();
+        status = core.hints ? operands_visit(&found, NULL, visit_wait) : stream_wait_for_all();
     }
     if (status == FERRY_OK) {
         count_export(found.items, true);

@@ -11,20 +11,21 @@ struct region;
 struct storage;
 struct storage_place;
 
+/* First what every launch reads. */
 struct memories {
     struct history history;
     struct observer observer;
     ferry_policy policy; /* as advised */
+    uint32_t exports;    /* others who may use it without saying so: ferry_export_begin */
+    ferry_site used_at;  /* on whose behalf a device last used it */
     bool used;           /* by a kernel or the host, not only advised about or moved by hand */
     bool born_on_device; /* the first was a kernel that overwrites */
     bool taught;         /* its site has learnt from it */
-    uint32_t exports;    /* others who may use it without saying so: ferry_export_begin */
     enum latest { USED_BY_DEVICE, USED_BY_HOST, MOVED_BY_HAND } latest;
     ferry_site born_at;
-    /* On whose behalf a device last used it, and its bytes last crossed. */
-    ferry_site used_at, crossed_to_device, crossed_to_host;
-    struct outlook outlook; /* of the latest use that had to be decided, */
-    struct verdict verdict; /* and what came of it */
+    ferry_site crossed_to_device, crossed_to_host; /* on whose behalf its bytes last crossed */
+    struct outlook outlook;                        /* of the latest use that had to be decided, */
+    struct verdict verdict;                        /* and what came of it */
 };
 
 /* Blocks this large are remembered by site. */

@@ -9,10 +9,10 @@
 
 #define LAST_QUESTIONS 4
 
-static uint64_t round_now; /* movement lock */
+uint64_t observe_round;
 
 void observe_begin_round(void) {
-    round_now++;
+    observe_round++;
 }
 
 void observe_pages(const struct region *region, size_t page, size_t n, unsigned char *present) {
@@ -33,10 +33,15 @@ static bool is_due(struct storage *storage) {
     if (storage->memories.exports > 0) {
         return use_has_ended(storage); /* whoever has it waits for nobody */
     }
-    if (observer->round == round_now) {
-        return ++observer->launches >= OBSERVE_LAUNCHES_MAX && !use_pending(storage);
+    if (observer->round == observe_round) {
+        if (++observer->launches < OBSERVE_LAUNCHES_MAX) {
+            return false;
+        }
+        /* A storage that is always in use is not looked at by every launch from then on. */
+        observer->launches = OBSERVE_LAUNCHES_MAX / 2;
+        return !use_pending(storage);
     }
-    observer->round = round_now;
+    observer->round = observe_round;
     if (observer->left > 0) {
         observer->left--;
         return false;
@@ -117,7 +122,11 @@ static bool can_ask(const struct storage_place *place) {
 
 void observe_storage(const struct storage_place *place) {
     struct observer *observer = &place->storage->memories.observer;
-    if (!can_ask(place) || !is_due(place->storage)) {
+    if (!can_ask(place)) {
+        *observer = (struct observer){.round = observe_round}; /* considered, and so for the next launches as well */
+        return;
+    }
+    if (!is_due(place->storage)) {
         return;
     }
     observer->launches = 0;

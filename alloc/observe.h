@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ferry/memory.h"
+
 struct storage_place;
 
 /* When a storage is asked about. All zeros: at the next chance. Movement lock. */
@@ -24,6 +26,18 @@ struct observer {
 /* Most rounds between two questions, and launches within one round. */
 #define OBSERVE_ROUNDS_MAX 7
 #define OBSERVE_LAUNCHES_MAX 64
+
+/* Whether pages under the policy are asked about at all: those that the library itself places. */
+static inline bool observe_wanted(ferry_policy policy) {
+    return policy == FERRY_POLICY_AUTO || policy == FERRY_POLICY_PREFETCH;
+}
+
+extern uint64_t observe_round; /* movement lock */
+
+/* Whether observe_storage, for a storage that has no exports, would count one launch more and no more. */
+static inline bool observe_has_time(const struct observer *observer) {
+    return observer->round == observe_round && observer->launches + 1 < OBSERVE_LAUNCHES_MAX;
+}
 
 /* The host has waited for kernels, or has been given memory: it may touch what devices hold. Movement lock. */
 void observe_begin_round(void);

@@ -2,8 +2,9 @@
 
 #include "buffer.h"
 #include "extents.h"
+#include "hot.h"
 #include "options.h"
-#include "region.h"
+#include "stream.h"
 
 /* Whether a view that begins in the place and ends at `high` leaves it. Tiny storages share pages: there the region
  * bounds it. */
@@ -26,7 +27,8 @@ static bool find_bounds(const ferry_view *view, char **low, char **high) {
 }
 
 /* The storage that the bounds lie in. */
-static ferry_status find_place(const ferry_view *view, const char *low, const char *high, struct storage_place *place) {
+HOT static inline ferry_status find_place(const ferry_view *view, const char *low, const char *high,
+                                          struct storage_place *place) {
     if (low == NULL) {
         return FERRY_OK;
     }
@@ -45,9 +47,13 @@ ferry_status operands_find_view(const ferry_view *view, char **low, char **high,
     return find_place(view, *low, *high, place);
 }
 
-static ferry_status find(struct operand *operand, const ferry_operand *given) {
+static bool is_access(ferry_access access) {
+    return access >= FERRY_READ && access <= FERRY_READWRITE;
+}
+
+HOT static ferry_status find(struct operand *operand, const ferry_operand *given) {
     const ferry_view *view = given->view;
-    if (given->access < FERRY_READ || given->access > FERRY_READWRITE) {
+    if (!is_access(given->access)) {
         return ferry_error(FERRY_INVALID_ARGUMENT, "%d is no access", (int)given->access);
     }
     if (given->passes < 0 || !options_is_policy(given->policy)) {
@@ -57,7 +63,7 @@ static ferry_status find(struct operand *operand, const ferry_operand *given) {
     if (view->readonly && (given->access & FERRY_WRITE) != 0) {
         return ferry_error(FERRY_INVALID_ARGUMENT, "the view at %p is read-only", view->data);
     }
-    operand->given = *given;
+    operand->given = given;
     operand->contiguous = find_bounds(view, &operand->low, &operand->high);
     return find_place(view, operand->low, operand->high, &operand->place);
 }
@@ -66,7 +72,7 @@ static ferry_status find(struct operand *operand, const ferry_operand *given) {
 static struct operand *many;
 static size_t many_room;
 
-ferry_status operands_find(struct operands *operands, const ferry_operand *given, size_t n) {
+HOT ferry_status operands_find(struct operands *operands, const ferry_operand *given, size_t n) {
     operands->n = n;
     operands->items = operands->few;
     if (n > OPERANDS_FEW) {
@@ -86,27 +92,96 @@ ferry_status operands_find(struct operands *operands, const ferry_operand *given
 
 /* In a tiny region, whose storages may lie on two pages, each page has a record, and that of the page where the storage
  * begins is what its free looks at. */
-static ferry_status visit_tiny(const struct operand *operand, ferry_stream *stream, uint64_t number,
-                               storage_visit visit) {
+struct page_range {
+    size_t first, last;
+};
+
+static struct page_range tiny_pages(const struct operand *operand) {
     const struct region *region = operand->place.region;
     const size_t first = region_page(region, operand->low), last = region_page(region, operand->high - 1);
+    return (struct page_range){first > 0 ? first - 1 : 0, last};
+}
+
+static ferry_status visit_tiny(const struct operand *operand, ferry_stream *stream, storage_visit visit) {
+    const struct page_range pages = tiny_pages(operand);
     ferry_status status = FERRY_OK;
-    for (size_t page = first > 0 ? first - 1 : 0; page <= last && status == FERRY_OK; page++) {
-        status = visit(&region->storages[page], operand->given.access, stream, number);
+    for (size_t page = pages.first; page <= pages.last && status == FERRY_OK; page++) {
+        status = visit(&operand->place.region->storages[page], operand->given->access, stream);
     }
     return status;
 }
 
-ferry_status operands_visit(const struct operands *operands, ferry_stream *stream, uint64_t number,
-                            storage_visit visit) {
+ferry_status operands_visit(const struct operands *operands, ferry_stream *stream, storage_visit visit) {
     ferry_status status = FERRY_OK;
     for (size_t i = 0; i < operands->n && status == FERRY_OK; i++) {
         const struct operand *operand = &operands->items[i];
         if (operand->low == NULL) {
             continue;
         }
-        status = operand->place.region->tiny ? visit_tiny(operand, stream, number, visit)
-                                             : visit(operand->place.storage, operand->given.access, stream, number);
+        status = operand->place.region->tiny ? visit_tiny(operand, stream, visit)
+                                             : visit(operand->place.storage, operand->given->access, stream);
     }
     return status;
+}
+
+static void record_tiny(const struct operand *operand, ferry_stream *stream, uint64_t number) {
+    const struct page_range pages = tiny_pages(operand);
+    for (size_t page = pages.first; page <= pages.last; page++) {
+        use_record(&operand->place.region->storages[page], operand->given->access, stream, number);
+    }
+}
+
+static void record(const struct operand *operand, ferry_stream *stream, uint64_t number) {
+    if (operand->low == NULL) {
+        return;
+    }
+    if (operand->place.region->tiny) {
+        record_tiny(operand, stream, number);
+    } else {
+        use_record(operand->place.storage, operand->given->access, stream, number);
+    }
+}
+
+void operands_record(const struct operands *operands, ferry_stream *stream, uint64_t number) {
+    for (size_t i = 0; i < operands->n; i++) {
+        record(&operands->items[i], stream, number);
+    }
+}
+
+static bool is_empty(const ferry_view *view) {
+    for (int i = 0; i < view->ndim; i++) {
+        if (view->shape[i] == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What lies in a tiny region, or nowhere. */
+static ferry_status record_other(const ferry_operand *given, ferry_stream *stream, uint64_t number) {
+    struct operand operand;
+    const ferry_status status = find(&operand, given);
+    if (status == FERRY_OK) {
+        record(&operand, stream, number);
+    }
+    return status;
+}
+
+HOT ferry_status operands_record_given(const ferry_operand *given, size_t n, ferry_stream *stream, uint64_t number) {
+    ferry_status first = FERRY_OK;
+    for (size_t i = 0; i < n; i++) {
+        const void *data = given[i].view->data;
+        if (is_empty(given[i].view)) {
+            continue;
+        }
+        const struct region *region = region_find(data);
+        struct storage *storage = region == NULL || region->tiny ? NULL : storage_around(region, data);
+        if (storage != NULL && is_access(given[i].access)) {
+            use_record(storage, given[i].access, stream, number);
+        } else {
+            const ferry_status status = record_other(&given[i], stream, number);
+            first = first == FERRY_OK ? status : first;
+        }
+    }
+    return first;
 }

@@ -2,6 +2,7 @@
 
 #include "buffer.h"
 #include "core.h"
+#include "in_place.h"
 
 static struct plan shared;
 
@@ -288,17 +289,11 @@ static void note_input(struct plan *plan, const struct demand *demand, size_t pa
     }
 }
 
-/* Whether a device's pages are where they should be, and nothing that is known of them changes: most launches. */
-static bool is_settled(const struct plan *plan, const struct demand *demand, page_state state) {
-    return plan->user >= 0 && state_place(state) == plan->user && state_passes(state) == STATE_PASSES_MAX &&
-           ((demand->access & FERRY_WRITE) == 0 || (state & STATE_CROSSED) == 0);
-}
-
 /* Plans a run of pages in one state. */
 static void plan_run(struct plan *plan, const struct demand *demand, const struct stretch *stretch,
                      const struct residency_run *run, struct trace *trace) {
     struct region *region = demand->place->region;
-    if (is_settled(plan, demand, run->state)) {
+    if (plan->user >= 0 && state_is_settled(run->state, plan->user, (demand->access & FERRY_WRITE) != 0)) {
         note_input(plan, demand, run->end_page - run->first_page, run->state);
         return;
     }
@@ -379,16 +374,15 @@ static void count_tiny(struct plan *plan, ferry_access access, size_t bytes) {
 }
 
 bool plan_in_place(struct plan *plan, const char *begin, const char *end, const struct demand *demand) {
-    const struct region *region = demand->place->region;
-    const size_t page = region_page(region, begin), end_page = region_page(region, end - 1) + 1;
-    const page_state state = residency_state(&region->residency, page);
-    if (!is_settled(plan, demand, state) || !residency_is_uniform(&region->residency, page, end_page)) {
+    if (plan->user < 0 || !in_place(demand->place, begin, end, plan->user, demand->access)) {
         return false;
     }
+    const struct region *region = demand->place->region;
+    const size_t page = region_page(region, begin), end_page = region_page(region, end - 1) + 1;
     struct trace *trace = add_trace(plan, demand);
     if (trace != NULL) {
         trace->bytes = (size_t)(end - begin);
-        note_input(plan, demand, end_page - page, state);
+        note_input(plan, demand, end_page - page, residency_state(&region->residency, page));
         plan->skipped += demand->policy != FERRY_POLICY_NONE ? 1 : 0;
     }
     return true;

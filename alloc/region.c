@@ -136,11 +136,12 @@ static void region_destroy(struct region *region) {
 }
 
 static ferry_status region_create(struct region_list *list, size_t bytes, struct region **out) {
-    struct region *region = calloc(1, sizeof *region);
+    struct region *region = aligned_alloc(64, (sizeof *region + 63) & ~(size_t)63);
     if (region == NULL) {
         return ferry_error(FERRY_OUT_OF_MEMORY, "no memory for a region's record");
     }
-    region->bytes = bytes;
+    *region = (struct region){.bytes = bytes};
+    region->residency.changes = 1; /* a storage's record that is all zeros knows nothing of it */
     region->pages = bytes / FERRY_PAGE_BYTES;
     region->heap = list->heap;
     region->tiny = list->tiny;

@@ -13,25 +13,25 @@
 #include "residency.h"
 #include "storage.h"
 
+/* What a launch reads comes first, on one cache line. */
 struct region {
     char *base;
-    size_t bytes, pages; /* multiples of a block */
+    /* Storages; see storage.h for who may write what. */
+    struct storage *storages;   /* one per page, in use where a storage begins; in a tiny region, one per page */
+    _Atomic uint8_t *starts;    /* one per page: a storage begins here */
+    struct residency residency; /* movement lock */
     ferry_heap *heap;
-    bool tiny;           /* storages under a page: they share pages and never migrate */
-    bool homed;          /* mapped on both sides by advice */
-    struct region *next; /* of the arena's list, newest first; region lock */
+    bool tiny;  /* storages under a page: they share pages and never migrate */
+    bool homed; /* mapped on both sides by advice */
+
+    _Atomic uint32_t *covering;  /* one per block: the first page of the storage that covers the block's first byte */
+    _Atomic size_t touched_page; /* pages at and above it have never been part of a storage: they still read as zero */
+    size_t bytes, pages;         /* multiples of a block */
+    struct region *next;         /* of the arena's list, newest first; region lock */
 
     /* Carving; region lock. Pages at and above the top are free. */
     size_t top_page, used_pages;
     uint64_t *used; /* one bit per page below the top */
-
-    /* Storages; see storage.h for who may write what. */
-    _Atomic size_t touched_page; /* pages at and above it have never been part of a storage: they still read as zero */
-    _Atomic uint8_t *starts;     /* one per page: a storage begins here */
-    _Atomic uint32_t *covering;  /* one per block: the first page of the storage that covers the block's first byte */
-    struct storage *storages;    /* one per page, in use where a storage begins; in a tiny region, one per page */
-
-    struct residency residency; /* movement lock */
 
     void *tables; /* the mapping that holds the arrays above */
     size_t tables_bytes;
@@ -94,6 +94,19 @@ enum { START_NONE, START_LIVE, START_RETIRED };
 
 static inline size_t region_page(const struct region *region, const void *address) {
     return (size_t)((const char *)address - region->base) / FERRY_PAGE_BYTES;
+}
+
+/* The first page of the live storage around a page of a region that is not tiny; SIZE_MAX: there is none. */
+size_t storage_first_page(const struct region *region, size_t page);
+
+/* The live storage around an address of a region that is not tiny; NULL: there is none. Mostly one begins on the
+ * address's own page. */
+static inline struct storage *storage_around(const struct region *region, const void *address) {
+    size_t page = region_page(region, address);
+    if (atomic_load_explicit(&region->starts[page], memory_order_acquire) != START_LIVE) {
+        page = storage_first_page(region, page);
+    }
+    return page == SIZE_MAX ? NULL : &region->storages[page];
 }
 
 /* The live storage that begins at `block`, NULL where none does; in a tiny region the page's record, never NULL. */

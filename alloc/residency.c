@@ -99,6 +99,7 @@ static void set_within_block(struct residency *table, size_t first_page, size_t 
 }
 
 void residency_set(struct residency *table, size_t first_page, size_t end_page, page_state state) {
+    table->changes++;
     while (first_page < end_page) {
         const size_t end = block_end(first_page, end_page);
         set_within_block(table, first_page, end, state);

@@ -31,6 +31,7 @@ typedef uint16_t page_state;
 struct residency {
     page_state *blocks; /* one per block */
     page_state *pages;  /* one per page, meaningful in mixed blocks */
+    uint64_t changes;   /* counts what is set: what was found in the table holds for as long as it stays the same */
 };
 
 /* A maximal stretch of pages in one state. */
@@ -58,6 +59,12 @@ static inline page_state state_of_passes(unsigned passes) {
 static inline page_state residency_state(const struct residency *table, size_t page) {
     const page_state block = table->blocks[page / PAGES_PER_BLOCK];
     return block == STATE_MIXED ? table->pages[page] : block;
+}
+
+/* Whether a device's page is where it should be, and nothing that is known of it changes by a use of that device. */
+static inline bool state_is_settled(page_state state, int device, bool written) {
+    return state_place(state) == device && state_passes(state) == STATE_PASSES_MAX &&
+           (!written || (state & STATE_CROSSED) == 0);
 }
 
 /* The run that begins at first_page, not going beyond end_page. first_page < end_page. */

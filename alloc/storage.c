@@ -4,6 +4,7 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "hot.h"
 #include "region.h"
 
 /* The last page in [first, page] where a storage begins; SIZE_MAX when none does. */
@@ -21,26 +22,31 @@ static bool covers(const struct region *region, size_t first_page, size_t page) 
            page >= first_page && page < first_page + region->storages[first_page].pages;
 }
 
-bool storage_find(const void *address, struct storage_place *out) {
-    struct region *region = region_find(address);
-    if (region == NULL) {
-        return false;
-    }
-    const size_t page = region_page(region, address);
-    if (region->tiny) {
-        *out = (struct storage_place){region, &region->storages[page], region->base + page * FERRY_PAGE_BYTES,
-                                      FERRY_PAGE_BYTES};
-        return true;
-    }
+size_t storage_first_page(const struct region *region, size_t page) {
     const size_t block = page / PAGES_PER_BLOCK;
     size_t first = last_start(region, block * PAGES_PER_BLOCK, page);
     if (first == SIZE_MAX) {
         first = atomic_load_explicit(&region->covering[block], memory_order_relaxed);
     }
-    if (!covers(region, first, page)) {
+    return covers(region, first, page) ? first : SIZE_MAX;
+}
+
+HOT bool storage_find(const void *address, struct storage_place *out) {
+    struct region *region = region_find(address);
+    if (region == NULL) {
         return false;
     }
-    struct storage *storage = &region->storages[first];
+    if (region->tiny) {
+        const size_t page = region_page(region, address);
+        *out = (struct storage_place){region, &region->storages[page], region->base + page * FERRY_PAGE_BYTES,
+                                      FERRY_PAGE_BYTES};
+        return true;
+    }
+    struct storage *storage = storage_around(region, address);
+    if (storage == NULL) {
+        return false;
+    }
+    const size_t first = (size_t)(storage - region->storages);
     *out = (struct storage_place){region, storage, region->base + first * FERRY_PAGE_BYTES,
                                   atomic_load_explicit(&storage->bytes, memory_order_relaxed)};
     return true;
@@ -83,6 +89,7 @@ bool storage_open(struct region *region, void *block, size_t bytes, size_t pages
         storage->born_at = 0;
         storage->site = (struct site_key){0};
         storage->born = (struct site_outlook){0};
+        storage->uniform_at = 0; /* of other pages */
         atomic_store_explicit(&storage->bytes, bytes, memory_order_relaxed);
     }
     cover_blocks(region, first, pages);

@@ -11,6 +11,7 @@
 #ifndef FERRY_ALLOC_STORAGE_H
 #define FERRY_ALLOC_STORAGE_H
 
+#include <stdalign.h>
 #include <stdatomic.h>
 
 #include "backend.h"
@@ -27,20 +28,25 @@ struct use {
 
 #define STORAGE_READERS 3 /* streams that may read at once without waiting for one another */
 
+/* What a launch reads comes first, on two cache lines, up to the memories' policy and exports. */
 struct storage {
-    _Atomic size_t bytes; /* as asked for; in a tiny region the size class of everything that begins on the page */
+    alignas(64) _Atomic size_t
+        bytes; /* as asked for; in a tiny region the size class of everything that begins on the page */
     uint32_t pages;
     _Atomic bool busy; /* some use below may not have ended */
     bool fresh; /* no one has acquired it yet, and memories are those of what lay here before; movement lock after
                    opening */
     struct use writer; /* movement lock */
     struct use readers[STORAGE_READERS];
+    /* Its pages were all in one state, and are as long as this is the count of the region's residency.changes; 0: not
+     * known. Movement lock after opening. */
+    uint64_t uniform_at;
+    struct memories memories; /* movement lock */
 
     /* Of a block that its site remembers; site is zeros for others. Written by whoever opens it. */
     struct site_key site;
     struct site_outlook born; /* what its predecessors became */
     ferry_site born_at;
-    struct memories memories; /* movement lock */
 };
 
 /* What an address lies in. */

@@ -60,6 +60,21 @@ void stream_sync_all(void);
 ferry_status stream_wait_for_all(void);
 
 /* Uses: lock held. */
+
+/* Whether what comes next on the stream comes after the use, without its waiting for anything. */
+static inline bool use_precedes(const struct use *use, const ferry_stream *stream) {
+    return use->stream == NULL || use->stream == stream || stream_has_finished(use->stream, use->until);
+}
+
+/* Whether use_wait_on_stream would have nothing to do. */
+static inline bool use_needs_no_wait(const struct storage *storage, ferry_access access, const ferry_stream *stream) {
+    bool precede = use_precedes(&storage->writer, stream);
+    for (int i = 0; i < STORAGE_READERS && (access & FERRY_WRITE) != 0; i++) {
+        precede = precede && use_precedes(&storage->readers[i], stream);
+    }
+    return precede;
+}
+
 void use_record(struct storage *storage, ferry_access access, ferry_stream *stream, uint64_t until);
 /* Makes `stream` wait for the uses that an access must come after. */
 ferry_status use_wait_on_stream(struct storage *storage, ferry_access access, ferry_stream *stream);

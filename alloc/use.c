@@ -1,4 +1,5 @@
 #include "core.h"
+#include "hot.h"
 #include "stream.h"
 
 static bool has_ended(const struct use *use) {
@@ -24,7 +25,7 @@ static struct use *reader_slot(struct storage *storage, const ferry_stream *stre
  * When the device refuses, the other is waited for here, and a device that refuses that too has no kernels left.
  */
 static void stand_for(const struct use *use, const struct use *other) {
-    if (!has_ended(other) && stream_wait_for(use->stream, other->stream, other->until) != FERRY_OK) {
+    if (!use_precedes(other, use->stream) && stream_wait_for(use->stream, other->stream, other->until) != FERRY_OK) {
         (void)core.backend->stream_sync(other->stream->native);
     }
 }
@@ -47,9 +48,13 @@ static void record_reader(struct storage *storage, const struct use *use) {
     *slot = *use;
 }
 
-void use_record(struct storage *storage, ferry_access access, ferry_stream *stream, uint64_t until) {
+HOT void use_record(struct storage *storage, ferry_access access, ferry_stream *stream, uint64_t until) {
     const struct use use = {stream, until};
-    ((access & FERRY_WRITE) != 0 ? record_writer : record_reader)(storage, &use);
+    if ((access & FERRY_WRITE) != 0) {
+        record_writer(storage, &use);
+    } else {
+        record_reader(storage, &use);
+    }
     atomic_store_explicit(&storage->busy, true, memory_order_release);
 }
 

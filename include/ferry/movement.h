@@ -71,7 +71,8 @@ typedef struct ferry_operand {
 FERRY_API ferry_status ferry_acquire(const ferry_operand *operands, size_t n, ferry_stream *stream);
 
 /* After the launch: notes that work queued on the stream so far uses the operands, so that frees, the host and other
- * streams wait for it. */
+ * streams wait for it. Of a view it looks only at where it begins and whether it is empty: the acquire has checked the
+ * rest. FERRY_INVALID_ARGUMENT for memory that is not ferry's (any more); the other operands are noted all the same. */
 FERRY_API ferry_status ferry_complete(const ferry_operand *operands, size_t n, ferry_stream *stream);
 
 /*

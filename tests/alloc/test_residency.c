@@ -6,7 +6,7 @@
 #define PAGES (BLOCKS * PAGES_PER_BLOCK)
 
 static page_state blocks[BLOCKS], pages[PAGES], expected[PAGES];
-static struct residency table = {blocks, pages};
+static struct residency table = {.blocks = blocks, .pages = pages};
 
 static page_state random_state(test_random *random) {
     const ferry_place place = (ferry_place)test_random_int(random, FERRY_PLACE_NOWHERE, 2);
