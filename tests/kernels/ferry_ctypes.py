@@ -220,3 +220,16 @@ def pairs(values):
     """All pairs of values, as two arrays."""
     a, b = zip(*itertools.product(values, repeat=2))
     return np.array(a, values.dtype), np.array(b, values.dtype)
+
+
+class Share:
+    """The cases of one of several runs side by side: compiling for a device takes most of the time."""
+
+    def __init__(self, arguments):
+        """`arguments` has "<which>/<of how many>", or nothing: all."""
+        self.mine, self.of = (int(part) for part in (arguments or ["0/1"])[0].split("/"))
+        self.cases = 0
+
+    def has_next(self):
+        self.cases += 1
+        return self.cases % self.of == self.mine

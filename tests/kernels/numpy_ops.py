@@ -1,5 +1,5 @@
 """
-Every operation on every dtype against NumPy: numpy_ops.py LIBFERRY. The backend is FERRY_BACKEND's.
+Every operation on every dtype against NumPy: numpy_ops.py LIBFERRY [SHARE/SHARES]. The backend is FERRY_BACKEND's.
 
 Operations that IEEE 754 or integer arithmetic define must agree to the bit; the others are held against the truth, which is the same
 function at the next precision, within 2 ulp for float64, 4 for float32 and 1 for float16.
@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 
-from ferry_ctypes import BINARY, COMPARISONS, DTYPES, FLOATS, INTEGERS, REALS, UNARY, Ferry, pairs
+from ferry_ctypes import BINARY, COMPARISONS, DTYPES, FLOATS, INTEGERS, REALS, UNARY, Ferry, Share, pairs
 
 NEW_NUMPY = tuple(int(x) for x in np.__version__.split(".")[:2]) >= (2, 1)
 ULP = {"float64": 2, "float32": 4, "float16": 1}
@@ -124,19 +124,7 @@ def expected(name, inputs):
     return getattr(np, name)(*inputs)
 
 
-class Share:
-    """The cases of one of several runs side by side: compiling for a device takes most of the time."""
-
-    def __init__(self, text):
-        self.mine, self.of = (int(part) for part in text.split("/"))
-        self.cases = 0
-
-    def has_next(self):
-        self.cases += 1
-        return self.cases % self.of == self.mine
-
-
-share = Share(sys.argv[2] if len(sys.argv) > 2 else "0/1")
+share = Share(sys.argv[2:])
 
 
 def check_values(ferry, name, inputs):
