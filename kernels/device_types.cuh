@@ -44,6 +44,25 @@ static __device__ __forceinline__ uint16_t half_of_double(double value) {
     return bits;
 }
 
+/* By the bits: of a NaN, PTX's abs and neg may give any NaN. In assembly, since a compiler makes them of C's & and ^.
+ */
+static __device__ __forceinline__ float without_sign(float a) {
+    asm("and.b32 %0, %0, 0x7fffffff;" : "+f"(a));
+    return a;
+}
+static __device__ __forceinline__ double without_sign(double a) {
+    asm("and.b64 %0, %0, 0x7fffffffffffffff;" : "+d"(a));
+    return a;
+}
+static __device__ __forceinline__ float with_other_sign(float a) {
+    asm("xor.b32 %0, %0, 0x80000000;" : "+f"(a));
+    return a;
+}
+static __device__ __forceinline__ double with_other_sign(double a) {
+    asm("xor.b64 %0, %0, 0x8000000000000000;" : "+d"(a));
+    return a;
+}
+
 /*
  * At the end of every thread of a kernel that is asked for its exceptions: one word for each bit, across the bus, so
  * that one thread of a block sets it, and only when one of them saw the exception. By a store: for an atomic operation

@@ -128,18 +128,18 @@ FERRY_MATH int compare_u64i64(uint64_t a, int64_t b) {
     }
 
 /*
+ * exact_product and exact_power are 0 where the product, or one on the way to the power, rounds or is below `least`,
+ * where what rounding drops may be too small to see. Powers that have an exact value thus are it, as programs expect of
+ * 10**3, where CUDA's pow is only near. The power 2 is NumPy's for a scalar exponent.
+ *
  * floor_divide and remainder are one division: the remainder has b's sign (fmod has a's), and the quotient is the
  * integer nearest to (a - remainder) / b, which is one up to rounding.
  */
-#define FERRY_FLOAT_MATH(T, s, f)                                                                                      \
-    FERRY_CALL_1(T, s, absolute, fabs##f)                                                                              \
+#define FERRY_FLOAT_MATH(T, s, f, least)                                                                               \
     FERRY_CALL_1(T, s, sqrt, sqrt##f)                                                                                  \
     FERRY_CALL_1(T, s, exp, exp##f)                                                                                    \
-    FERRY_CALL_1(T, s, exp2, exp2##f)                                                                                  \
     FERRY_CALL_1(T, s, expm1, expm1##f)                                                                                \
     FERRY_CALL_1(T, s, log, log##f)                                                                                    \
-    FERRY_CALL_1(T, s, log2, log2##f)                                                                                  \
-    FERRY_CALL_1(T, s, log10, log10##f)                                                                                \
     FERRY_CALL_1(T, s, log1p, log1p##f)                                                                                \
     FERRY_CALL_1(T, s, sin, sin##f)                                                                                    \
     FERRY_CALL_1(T, s, cos, cos##f)                                                                                    \
@@ -156,7 +156,6 @@ FERRY_MATH int compare_u64i64(uint64_t a, int64_t b) {
     FERRY_CALL_1(T, s, rint, rint##f)                                                                                  \
     FERRY_CALL_2(T, s, fmod, fmod##f)                                                                                  \
     FERRY_CALL_2(T, s, atan2, atan2##f)                                                                                \
-    FERRY_CALL_2(T, s, hypot, hypot##f)                                                                                \
     FERRY_CALL_2(T, s, copysign, copysign##f)                                                                          \
     FERRY_MATH int isinf_##s(T a) {                                                                                    \
         return isinf(a) != 0;                                                                                          \
@@ -167,8 +166,30 @@ FERRY_MATH int compare_u64i64(uint64_t a, int64_t b) {
     FERRY_MATH int signbit_##s(T a) { /* not signbit(), on whose vectorised form gcc 12 fails */                       \
         return copysign##f((T)1, a) < 0;                                                                               \
     }                                                                                                                  \
-    FERRY_MATH T power_##s(T a, T b) { /* glibc makes an exception of signalling NaNs */                               \
-        return a == 1 || b == 0 ? (T)1 : pow##f(a, b);                                                                 \
+    FERRY_MATH T exact_product_##s(T a, T b) {                                                                         \
+        const T product = a * b;                                                                                       \
+        return fma##f(a, b, -product) == 0 && fabs##f(product) > (least) ? product : 0;                                \
+    }                                                                                                                  \
+    FERRY_MATH T exact_power_##s(T a, unsigned n) {                                                                    \
+        T power = n & 1 ? a : 1;                                                                                       \
+        while ((n >>= 1) != 0 && a != 0) {                                                                             \
+            a = exact_product_##s(a, a);                                                                               \
+            power = n & 1 ? exact_product_##s(power, a) : power;                                                       \
+        }                                                                                                              \
+        return a != 0 ? power : 0;                                                                                     \
+    }                                                                                                                  \
+    FERRY_MATH T power_##s(T a, T b) {                                                                                 \
+        const T n = fabs##f(b);                                                                                        \
+        if (a == 1 || b == 0) /* glibc makes an exception of signalling NaNs */                                        \
+            return 1;                                                                                                  \
+        if (b == 2)                                                                                                    \
+            return a * a;                                                                                              \
+        if (b == (T)0.5) /* of -0 and -infinity a power is positive */                                                 \
+            return sqrt##f(isinf_##s(a) ? fabs##f(a) : a + 0);                                                         \
+        const T exact = n <= 1024 && n == floor##f(n) ? exact_power_##s(a, (unsigned)n) : 0;                           \
+        if (exact != 0)                                                                                                \
+            return b < 0 ? 1 / exact : exact;                                                                          \
+        return pow##f(a, b);                                                                                           \
     }                                                                                                                  \
     FERRY_MATH T sign_##s(T a) {                                                                                       \
         return a != a ? a : (T)((a > 0) - (a < 0));                                                                    \
@@ -207,8 +228,89 @@ FERRY_MATH int compare_u64i64(uint64_t a, int64_t b) {
         return high + (T)1.442695040888963407359924681001892137 * log1p##f(exp2##f(-fabs##f(difference)));             \
     }
 
-FERRY_FLOAT_MATH(float, f32, f)
-FERRY_FLOAT_MATH(double, f64, )
+FERRY_FLOAT_MATH(float, f32, f, 1e-30f)
+FERRY_FLOAT_MATH(double, f64, , 1e-290)
+
+/*
+ * absolute and negative change the sign and nothing else, of NaNs too. What glibc has exact is exact on the device too,
+ * where CUDA promises some ulp: exp2 of integers, log2 of powers of 2, log10 of 10^n to the n = `tens` that the type
+ * holds and of the numbers nearest to 10^-n.
+ */
+#ifdef __CUDACC__
+#define FERRY_FLOAT_SPECIAL(T, s, f, tens, epsilon)                                                                    \
+    FERRY_MATH T absolute_##s(T a) {                                                                                   \
+        return without_sign(a);                                                                                        \
+    }                                                                                                                  \
+    FERRY_MATH T negative_##s(T a) {                                                                                   \
+        return with_other_sign(a);                                                                                     \
+    }                                                                                                                  \
+    FERRY_MATH T exp2_##s(T a) {                                                                                       \
+        return a == floor##f(a) && fabs##f(a) < 2000 ? ldexp##f((T)1, (int)a) : exp2##f(a);                            \
+    }                                                                                                                  \
+    FERRY_MATH T log2_##s(T a) {                                                                                       \
+        int exponent;                                                                                                  \
+        return frexp##f(a, &exponent) == (T)0.5 ? (T)(exponent - 1) : log2##f(a);                                      \
+    }                                                                                                                  \
+    FERRY_MATH T log10_##s(T a) {                                                                                      \
+        const T r = log10##f(a), n = rint##f(r), size = fabs##f(n);                                                    \
+        if (n != 0 && size <= (tens) && fabs##f(r - n) <= 4 * (epsilon)*size) {                                        \
+            const T power = exact_power_##s(10, (unsigned)size);                                                       \
+            const T excess = n < 0 ? fma##f(a, power, (T)-1) : (a - power) / power;                                    \
+            return n + excess * (T)0.434294481903251827651128918916605082;                                             \
+        }                                                                                                              \
+        return r;                                                                                                      \
+    }
+FERRY_FLOAT_SPECIAL(float, f32, f, 10, 1.1920928955078125e-7f)
+FERRY_FLOAT_SPECIAL(double, f64, , 22, 2.220446049250313e-16)
+#else
+#define FERRY_FLOAT_SPECIAL(T, s, f)                                                                                   \
+    FERRY_CALL_1(T, s, absolute, fabs##f)                                                                              \
+    FERRY_CALL_1(T, s, negative, -)                                                                                    \
+    FERRY_CALL_1(T, s, exp2, exp2##f)                                                                                  \
+    FERRY_CALL_1(T, s, log2, log2##f)                                                                                  \
+    FERRY_CALL_1(T, s, log10, log10##f)
+FERRY_FLOAT_SPECIAL(float, f32, f)
+FERRY_FLOAT_SPECIAL(double, f64, )
+#endif
+
+FERRY_MATH float hypot_f32(float a, float b) {
+    if (!isfinite_f32(a) || !isfinite_f32(b))
+        return hypotf(a, b);
+    return (float)sqrt((double)a * a + (double)b * b);
+}
+
+/*
+ * At a scale where squares neither overflow nor vanish, the square root h with one step of Newton's method on
+ * h^2 - x^2 - y^2, as differences that round little (Borges, An Improved Algorithm for hypot(a, b), 2019). CUDA's own
+ * is infinite for (1, the largest number).
+ */
+FERRY_MATH double hypot_f64(double a, double b) {
+    double x = fmax(fabs(a), fabs(b)), y = fmin(fabs(a), fabs(b));
+    if (x == 0 || !isfinite_f64(a) || !isfinite_f64(b))
+        return hypot(a, b);
+    const double scale = x > 0x1p500 ? 0x1p-600 : x < 0x1p-450 ? 0x1p700 : 1;
+    x *= scale;
+    y *= scale;
+    const double h = sqrt(x * x + y * y), over_x = h - x, over_y = h - y;
+    const double excess = h > 2 * y ? 2 * over_x * (x - 2 * y) + ((4 * over_x - y) * y + over_x * over_x)
+                                    : x * (2 * over_y - x) + (over_y - 2 * (x - y)) * over_y;
+    return (h - excess / (2 * h)) / scale;
+}
+
+/*
+ * One step of Newton's method on the library's, glibc's float64 of which is up to 4 ulp off: exact for cubes of
+ * integers. At a scale where the cubes neither overflow nor lose bits.
+ */
+#define FERRY_CBRT(T, s, f, tiny, huge, scale, root)                                                                   \
+    FERRY_MATH T cbrt_##s(T a) {                                                                                       \
+        if (a == 0 || !isfinite_##s(a))                                                                                \
+            return a + a;                                                                                              \
+        const T up = fabs##f(a) < (tiny) ? (scale) : fabs##f(a) > (huge) ? 1 / (scale) : 1;                            \
+        const T x = a * up, y = cbrt##f(x);                                                                            \
+        return (y - (y * y * y - x) / (3 * y * y)) * (up > 1 ? 1 / (root) : up < 1 ? (root) : 1);                      \
+    }
+FERRY_CBRT(float, f32, f, 1e-25f, 1e25f, 0x1p60f, 0x1p20f)
+FERRY_CBRT(double, f64, , 1e-200, 1e200, 0x1p300, 0x1p100)
 
 /*
  * Floating-point exceptions, by value. product_rounds and quotient_rounds say whether r, below the smallest normal
@@ -245,21 +347,5 @@ FERRY_FLOAT_MATH(double, f64, )
 #define FERRY_SMALLEST_F64 2.2250738585072014e-308
 FERRY_FLOAT_EXCEPTIONS(float, f32, f, FERRY_SMALLEST_F32)
 FERRY_FLOAT_EXCEPTIONS(double, f64, , FERRY_SMALLEST_F64)
-FERRY_CALL_1(float, f32, cbrt, cbrtf)
-
-#ifdef __CUDACC__
-FERRY_CALL_1(double, f64, cbrt, cbrt)
-#else
-/* glibc's is up to 4 ulp off: one step of Newton's method, at a scale where the cubes neither overflow nor lose bits.
- */
-FERRY_MATH double cbrt_f64(double a) {
-    if (a == 0 || isfinite(a) == 0)
-        return a + a;
-    double scale = fabs(a) < 1e-200 ? 0x1p-300 : fabs(a) > 1e200 ? 0x1p300 : 1;
-    double x = a / scale, y = cbrt(x);
-    y -= (y * y * y - x) / (3 * y * y);
-    return y * (scale < 1 ? 0x1p-100 : scale > 1 ? 0x1p100 : 1);
-}
-#endif
 
 #endif

@@ -41,6 +41,18 @@ static inline uint16_t half_of_float(float value) {
 static inline uint16_t half_of_double(double value) {
     return emulated_half_of_double(value);
 }
+static inline float without_sign(float a) {
+    return std::fabs(a);
+}
+static inline double without_sign(double a) {
+    return std::fabs(a);
+}
+static inline float with_other_sign(float a) {
+    return -a;
+}
+static inline double with_other_sign(double a) {
+    return -a;
+}
 // Thread by thread, no thread speaks for its block.
 static inline void report(unsigned raised, uint32_t *exceptions) {
     for (int i = 0; i < 4; i++) {
