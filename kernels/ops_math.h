@@ -127,6 +127,19 @@ FERRY_MATH int compare_u64i64(uint64_t a, int64_t b) {
         return function(a, b);                                                                                         \
     }
 
+/* A result some ulp off must not leave the function's range: programs take its arcsine or square root next. */
+#define FERRY_CALL_WITHIN(T, s, name, function, low, high)                                                             \
+    FERRY_MATH T name##_##s(T a) {                                                                                     \
+        const T r = function(a);                                                                                       \
+        return r < (T)(low) ? (T)(low) : r > (T)(high) ? (T)(high) : r;                                                \
+    }
+#define FERRY_CALL_AT_LEAST(T, s, name, function, low)                                                                 \
+    FERRY_MATH T name##_##s(T a) {                                                                                     \
+        const T r = function(a);                                                                                       \
+        return r < (T)(low) ? (T)(low) : r;                                                                            \
+    }
+#define FERRY_PI 3.141592653589793238462643383279502884
+
 /*
  * exact_product and exact_power are 0 where the product, or one on the way to the power, rounds or is below `least`,
  * where what rounding drops may be too small to see. Powers that have an exact value thus are it, as programs expect of
@@ -138,24 +151,27 @@ FERRY_MATH int compare_u64i64(uint64_t a, int64_t b) {
 #define FERRY_FLOAT_MATH(T, s, f, least)                                                                               \
     FERRY_CALL_1(T, s, sqrt, sqrt##f)                                                                                  \
     FERRY_CALL_1(T, s, exp, exp##f)                                                                                    \
-    FERRY_CALL_1(T, s, expm1, expm1##f)                                                                                \
+    FERRY_CALL_AT_LEAST(T, s, expm1, expm1##f, -1)                                                                     \
     FERRY_CALL_1(T, s, log, log##f)                                                                                    \
     FERRY_CALL_1(T, s, log1p, log1p##f)                                                                                \
-    FERRY_CALL_1(T, s, sin, sin##f)                                                                                    \
-    FERRY_CALL_1(T, s, cos, cos##f)                                                                                    \
+    FERRY_CALL_WITHIN(T, s, sin, sin##f, -1, 1)                                                                        \
+    FERRY_CALL_WITHIN(T, s, cos, cos##f, -1, 1)                                                                        \
     FERRY_CALL_1(T, s, tan, tan##f)                                                                                    \
-    FERRY_CALL_1(T, s, asin, asin##f)                                                                                  \
-    FERRY_CALL_1(T, s, acos, acos##f)                                                                                  \
-    FERRY_CALL_1(T, s, atan, atan##f)                                                                                  \
+    FERRY_CALL_WITHIN(T, s, asin, asin##f, -FERRY_PI / 2, FERRY_PI / 2)                                                \
+    FERRY_CALL_WITHIN(T, s, acos, acos##f, 0, FERRY_PI)                                                                \
+    FERRY_CALL_WITHIN(T, s, atan, atan##f, -FERRY_PI / 2, FERRY_PI / 2)                                                \
     FERRY_CALL_1(T, s, sinh, sinh##f)                                                                                  \
-    FERRY_CALL_1(T, s, cosh, cosh##f)                                                                                  \
-    FERRY_CALL_1(T, s, tanh, tanh##f)                                                                                  \
+    FERRY_CALL_AT_LEAST(T, s, cosh, cosh##f, 1)                                                                        \
+    FERRY_CALL_WITHIN(T, s, tanh, tanh##f, -1, 1)                                                                      \
     FERRY_CALL_1(T, s, floor, floor##f)                                                                                \
     FERRY_CALL_1(T, s, ceil, ceil##f)                                                                                  \
     FERRY_CALL_1(T, s, trunc, trunc##f)                                                                                \
     FERRY_CALL_1(T, s, rint, rint##f)                                                                                  \
     FERRY_CALL_2(T, s, fmod, fmod##f)                                                                                  \
-    FERRY_CALL_2(T, s, atan2, atan2##f)                                                                                \
+    FERRY_MATH T atan2_##s(T a, T b) {                                                                                 \
+        const T r = atan2##f(a, b);                                                                                    \
+        return fabs##f(r) > (T)FERRY_PI ? copysign##f((T)FERRY_PI, r) : r;                                             \
+    }                                                                                                                  \
     FERRY_CALL_2(T, s, copysign, copysign##f)                                                                          \
     FERRY_MATH int isinf_##s(T a) {                                                                                    \
         return isinf(a) != 0;                                                                                          \
