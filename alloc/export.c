@@ -23,11 +23,6 @@ static void count_export(const struct operand *operand, bool more) {
     memories_suspect(&operand->place);
 }
 
-static ferry_status find_view(struct operands *found, const ferry_view *view) {
-    const ferry_operand operand = {.view = view, .access = FERRY_READ};
-    return operands_find(found, &operand, 1);
-}
-
 ferry_status ferry_export_begin(const ferry_view *view) {
     if (!ferry_owns(view->data)) {
         return FERRY_OK;
@@ -36,9 +31,10 @@ ferry_status ferry_export_begin(const ferry_view *view) {
     if (status != FERRY_OK) {
         return status;
     }
+    const ferry_operand operand = {.view = view, .access = FERRY_READ};
     struct operands found;
     movement_lock();
-    status = find_view(&found, view);
+    status = operands_find(&found, &operand, 1);
     if (status == FERRY_OK) {
         status = core.hints ? operands_visit(&found, NULL, visit_wait) : stream_wait_for_all();
     }
@@ -50,12 +46,13 @@ ferry_status ferry_export_begin(const ferry_view *view) {
 }
 
 void ferry_export_end(const ferry_view *view) {
+    const ferry_operand operand = {.view = view, .access = FERRY_READ};
     struct operands found;
     if (!ferry_owns(view->data) || core_start_device() != FERRY_OK) {
         return;
     }
     movement_lock();
-    if (find_view(&found, view) == FERRY_OK) {
+    if (operands_find(&found, &operand, 1) == FERRY_OK) {
         count_export(found.items, false);
     }
     movement_unlock();

@@ -5,7 +5,7 @@
 #include "heap.h"
 
 struct operand {
-    const ferry_operand *given; /* the caller's, as long as the call */
+    const ferry_operand *given; /* the caller's, who keeps it as long as this */
     char *low, *high;           /* bounds of its elements; NULL: it has none, and the place is not set */
     bool contiguous;            /* and all between them is its elements' */
     ferry_policy policy;        /* of this use, set by who plans it */
