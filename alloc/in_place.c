@@ -1,8 +1,14 @@
 #include "in_place.h"
 
+#include <stddef.h>
+
 #include "counters.h"
 #include "hot.h"
 #include "stream.h"
+
+_Static_assert(offsetof(struct storage, memories.used_at) <= 128,
+               "what a launch reads of a storage is two cache lines");
+_Static_assert(offsetof(struct region, covering) <= 64, "and of a region one");
 
 /* Remembered where it was found of a whole storage: a MiB of pages is eight cache lines of the table. */
 static bool are_uniform(const struct storage_place *place, size_t first_page, size_t end_page) {

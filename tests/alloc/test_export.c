@@ -120,6 +120,23 @@ static void touches_of_an_export_are_noticed_at_once(void) {
     ferry_free(view.data);
 }
 
+/* Also when launches had found it in place, and nobody has waited for anything since but the export. */
+static void touches_of_a_settled_export_are_noticed_at_once(void) {
+    const ferry_view view = story_array(NULL, BYTES, 1);
+    for (int i = 0; i < 20; i++) {
+        REQUIRE_OK(story_use(&view, FERRY_READ, 0, NULL));
+    }
+    REQUIRE_OK(ferry_export_begin(&view));
+    if (strcmp(backend_sim_touch_tracking(), "off") != 0) {
+        memset(view.data, 3, BYTES);
+        story_reset();
+        REQUIRE_OK(story_use(&view, FERRY_READ, 0, NULL));
+        CHECK_UINT(story_counts().observed_bytes, BYTES);
+    }
+    ferry_export_end(&view);
+    ferry_free(view.data);
+}
+
 static void an_export_ends_with_its_block(void) {
     ferry_heap *heap;
     REQUIRE_OK(ferry_heap_create(NULL, &heap));
@@ -191,6 +208,7 @@ int main(void) {
     RUN(contents_of_an_export_are_not_discarded);
     RUN(exporting_waits_for_readers_too);
     RUN(touches_of_an_export_are_noticed_at_once);
+    RUN(touches_of_a_settled_export_are_noticed_at_once);
     RUN(an_export_ends_with_its_block);
     RUN(what_needs_no_export);
     RUN(blocks_for_pytorch_live_on_their_device);
