@@ -237,7 +237,7 @@ struct part {
 
 /* What both worlds do. */
 struct deed {
-    enum { LAUNCH, HOST, SYNC, ANEW, ADVICE, EXPORT, EXPORT_END, KINDS } kind;
+    enum kind { LAUNCH, HOST, SYNC, ANEW, ADVICE, EXPORT, EXPORT_END, KINDS } kind;
     struct part uses[3];
     size_t n, stream;
     ferry_policy thread_policy;
@@ -262,7 +262,8 @@ static struct part random_use(test_random *random) {
 
 /* Mostly launches, so that arrays come to rest on the device. */
 static struct deed random_deed(test_random *random) {
-    struct deed deed = {.kind = test_random_int(random, 0, 19) != 0 ? LAUNCH : test_random_int(random, 0, KINDS - 1),
+    struct deed deed = {.kind = test_random_int(random, 0, 19) != 0 ? LAUNCH
+                                                                    : (enum kind)test_random_int(random, 0, KINDS - 1),
                         .n = (size_t)test_random_int(random, 1, 3),
                         .stream = (size_t)test_random_int(random, 0, STREAMS - 1),
                         .thread_policy = random_policy(random),
