@@ -1,0 +1,50 @@
+/*
+ * The process's record (ferry/run.h): opened by the constructor where FERRY_REPORT names a folder, written as large
+ * blocks come and go, ended once. Nothing here allocates by the process's own malloc while it holds a lock, and
+ * everything may be called from any thread, at any time of the process's life, also before and after.
+ */
+#ifndef FERRY_PRELOAD_RECORD_H
+#define FERRY_PRELOAD_RECORD_H
+
+#include <stdbool.h>
+
+#include "ferry/run.h"
+
+/* NULL while there is none. */
+extern ferry_run_record *record;
+
+/* Makes the record in the folder. `sampled_every`: of as many allocations one has its call stack taken; 0: none, and a
+ * site is where the allocating function returns to. Without a folder that can be written to there is no record. */
+void record_open(const char *folder, size_t threshold_bytes, unsigned sampled_every);
+
+/* A new process that was forked: its own record, in which its parent's live blocks are not counted, nor their frees. */
+void record_after_fork(void);
+
+/* CLOCK_MONOTONIC; 0 where there is no record, so that nobody pays for it. */
+uint64_t record_now(void);
+
+/* A large block of `bytes`, which begins a page, allocated since `began_ns` for whoever `site` is in. It is warm when a
+ * recorded one has begun there before. */
+void record_allocation(const void *block, size_t bytes, ferry_run_home home, uint64_t began_ns, void *site);
+
+/* Of a block that is about to be freed, of which the record knows bytes and home; false: it is none that was recorded.
+ * Paired with record_free_end, which counts the time. */
+bool record_free(const void *block);
+void record_free_end(ferry_run_home home, uint64_t began_ns);
+
+/* What managed memory had no room for. */
+void record_beyond_limit(size_t bytes);
+
+void record_device(ferry_run_device device, const char *text);
+
+/* The device's counters, as of the end, and why they are not measured ("": they are). */
+void record_stats(const ferry_stats *stats);
+void record_unmeasured(const char *why);
+
+/* The ordinary heap's blocks under the threshold, as of the end. */
+void record_small(const ferry_run_heap *small);
+
+/* The last entries; later calls of a process that lives on after all (a failed exec) go on as before. */
+void record_end(ferry_run_end end);
+
+#endif
