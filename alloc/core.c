@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "fork.h"
 #include "heap.h"
 #include "options.h"
 #include "stream.h"
@@ -94,14 +95,24 @@ static size_t choose_limit(const ferry_options *options, size_t least_free_bytes
  * locks. */
 static void before_fork(void) {
     heap_lock();
+    if (atomic_load(&started) && !core_forked()) {
+        fork_copy();
+    }
     thread_list_lock();
     movement_lock();
 }
 
-static void after_fork_in_parent(void) {
+static void release(void) {
     movement_unlock();
     thread_list_unlock();
     heap_unlock();
+}
+
+static void after_fork_in_parent(void) {
+    if (atomic_load(&started) && !core_forked()) {
+        fork_drop_copy();
+    }
+    release();
 }
 
 /*
@@ -110,12 +121,15 @@ static void after_fork_in_parent(void) {
  * taken before a fork: a driver that is being opened may fork.
  */
 static void after_fork_in_child(void) {
-    if (atomic_load(&starting)) {
+    if (atomic_load(&starting) && !core_forked()) {
         atomic_fetch_or(&core_attention, CORE_FORKED);
         region_occupy_addresses();
+        if (atomic_load(&started)) {
+            fork_place_copy();
+        }
     }
     start_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    after_fork_in_parent();
+    release();
 }
 
 static bool forks_handled;

@@ -236,6 +236,18 @@ ferry_policy ferry_heap_policy(const ferry_heap *heap) {
     return heap == NULL ? (core_start() == FERRY_OK ? core.policy : FERRY_POLICY_AUTO) : heap->policy;
 }
 
+void heap_visit_lists(void (*visit)(struct region_list *list)) {
+    for (uint32_t i = 0; i < nheaps; i++) {
+        if (heaps[i] != NULL) {
+            visit(&heaps[i]->pages.regions);
+            visit(&heaps[i]->tiny.regions);
+            if (atomic_load(&heaps[i]->has_placed)) {
+                visit(&heaps[i]->placed.regions);
+            }
+        }
+    }
+}
+
 static void for_each_heap(void (*visit)(ferry_heap *heap)) {
     heap_lock();
     for (uint32_t i = 0; i < nheaps; i++) {

@@ -35,6 +35,9 @@ void heap_unlock(void);
 /* Whether the slot's heap is still the one of this serial. Heaps' lock held. */
 bool heap_is_live(uint32_t slot, uint64_t serial);
 
+/* The regions of every heap. Heaps' lock held. */
+void heap_visit_lists(void (*visit)(struct region_list *list));
+
 ferry_status heap_create_default(ferry_heap **out);
 
 /* Counts what is still allocated in a heap that goes as freed. Its caches have been dropped, nobody uses it. */

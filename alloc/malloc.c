@@ -399,14 +399,25 @@ static bool copy_contents(void *to, void *from, size_t bytes, ferry_site site) {
     return true;
 }
 
-/* A child's: its own blocks are the C library's, and its parent's managed ones cannot be read. */
+/* A child's: its own blocks are the C library's, and its parent's managed ones it has only where they were kept. */
 static void *realloc_forked(void *block, size_t bytes) {
     if (!ferry_owns(block)) {
         return realloc(block, bytes == 0 ? 1 : bytes);
     }
-    ferry_error(FERRY_UNSUPPORTED, "a forked child cannot read its parent's managed memory");
-    errno = ENOMEM;
-    return NULL;
+    ferry_fork_account account;
+    ferry_fork_account_get(&account);
+    if (account.kept_bytes == 0) {
+        ferry_error(FERRY_UNSUPPORTED, "a forked child cannot read its parent's managed memory");
+        errno = ENOMEM;
+        return NULL;
+    }
+    const size_t old_bytes = ferry_usable_size(block);
+    void *moved = malloc(bytes == 0 ? 1 : bytes);
+    if (moved != NULL) {
+        memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
+        ferry_free(block);
+    }
+    return moved;
 }
 
 void *ferry_realloc(void *block, size_t bytes) {

@@ -137,6 +137,21 @@ FERRY_API ferry_status ferry_storage_find(const void *address, void **base, size
  * free. */
 FERRY_API ferry_status ferry_trim(void);
 
+/*
+ * A forked child has plain memory and never calls the device; its parent's managed blocks it may free, but their
+ * contents are not there: touching them is a fault. From this call on a fork copies what live blocks hold, where they
+ * come to `most_bytes` together or less, and the child has the copies at the same addresses, to read and to write; 0
+ * ends that. The copy takes as long as the host's reading of them all, wherever they are, and the parent waits.
+ */
+FERRY_API void ferry_fork_keep(size_t most_bytes);
+
+/* In a forked child: what it has of its parent's managed memory, and what not. Zeros elsewhere. */
+typedef struct ferry_fork_account {
+    uint64_t lost_blocks, lost_bytes, kept_bytes;
+} ferry_fork_account;
+
+FERRY_API void ferry_fork_account_get(ferry_fork_account *out);
+
 #ifdef __cplusplus
 }
 #endif
