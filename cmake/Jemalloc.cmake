@@ -1,7 +1,8 @@
-# ferry_jemalloc: jemalloc 5.3.0, private to ferry, static and position independent.
+# ferry_jemalloc: jemalloc 5.3.0, private to ferry, static and position independent; ferry_jemalloc_plain: the same for
+# the ordinary heap of the preload library, whose threads' caches are in static TLS.
 #
 # The release tarball is looked for in .deps/ and $FERRY_DEPS, then in the distribution's source archive, then at
-# upstream's; its hash must be the one below. It is built once per compiler and set of flags, into
+# upstream's; its hash must be the one below. Each is built once per compiler and set of flags, into
 # ${FERRY_CACHE:-${XDG_CACHE_HOME:-~/.cache}/ferry}, which every build tree shares.
 #
 # The sanitizer builds use the same library: its own memory is not what they look at.
@@ -9,15 +10,7 @@
 set(jemalloc_version 5.3.0)
 set(jemalloc_sha256 2db82d1e7119df3e71b7640219b6dfe84789bc0537983c3b7ac4f7189aecfeaa)
 set(jemalloc_url https://github.com/jemalloc/jemalloc/releases/download/5.3.0/jemalloc-5.3.0.tar.bz2)
-# Initial-exec TLS would need more static TLS than dlopen has to give.
-set(jemalloc_options
-    --disable-initial-exec-tls
-    --with-jemalloc-prefix=ferry_je_
-    --with-private-namespace=ferry_jei_
-    --without-export
-    --disable-cxx
-    --disable-cache-oblivious
-    --disable-shared)
+set(jemalloc_options --without-export --disable-cxx --disable-cache-oblivious --disable-shared)
 set(jemalloc_flags -O2 -g1)
 
 function(ferry_cache_folder out)
@@ -112,7 +105,7 @@ endfunction()
 
 # Builds in a scratch folder beside `destination`, then renames: a reader sees nothing or all of it. The caller holds the
 # cache's lock, so scratch folders found here are left over from interrupted builds.
-function(jemalloc_build tarball destination)
+function(jemalloc_build tarball destination options)
     find_program(FERRY_MAKE NAMES gmake make)
     if(NOT FERRY_MAKE)
         message(FATAL_ERROR "jemalloc's build needs make")
@@ -126,7 +119,7 @@ function(jemalloc_build tarball destination)
     string(JOIN " " flags ${jemalloc_flags} -ffile-prefix-map=${scratch}/=)
     # An enclosing make's flags are not meant for this one.
     jemalloc_step(${source} ${CMAKE_COMMAND} -E env --unset=MAKEFLAGS --unset=MAKELEVEL
-        "CC=${CMAKE_C_COMPILER}" "CFLAGS=${flags}" sh ./configure ${jemalloc_options})
+        "CC=${CMAKE_C_COMPILER}" "CFLAGS=${flags}" sh ./configure ${options})
     jemalloc_step(${source} ${CMAKE_COMMAND} -E env --unset=MAKEFLAGS --unset=MAKELEVEL
         ${FERRY_MAKE} -j${cores} lib/libjemalloc_pic.a include/jemalloc/jemalloc.h)
     file(COPY ${source}/lib/libjemalloc_pic.a ${source}/COPYING DESTINATION ${scratch}/out)
@@ -135,23 +128,35 @@ function(jemalloc_build tarball destination)
     file(REMOVE_RECURSE ${scratch})
 endfunction()
 
-ferry_cache_folder(ferry_cache)
-string(SHA256 jemalloc_key "${jemalloc_options};${jemalloc_flags};${CMAKE_C_COMPILER_ID};${CMAKE_C_COMPILER_VERSION};${CMAKE_SYSTEM_PROCESSOR};${CMAKE_SIZEOF_VOID_P}")
-string(SUBSTRING ${jemalloc_key} 0 16 jemalloc_key)
-set(jemalloc_built ${ferry_cache}/jemalloc-${jemalloc_version}-${jemalloc_key})
-if(NOT EXISTS ${jemalloc_built})
-    file(LOCK ${ferry_cache}/lock TIMEOUT 1800)
-    if(NOT EXISTS ${jemalloc_built})
-        file(MAKE_DIRECTORY ${ferry_cache}/sources)
-        jemalloc_find_tarball(${ferry_cache}/sources jemalloc_tarball)
-        jemalloc_build(${jemalloc_tarball} ${jemalloc_built})
+# jemalloc_library(target folder option…): the target, built with these options or found in the cache.
+function(jemalloc_library target folder)
+    set(options ${jemalloc_options} ${ARGN})
+    ferry_cache_folder(cache)
+    string(SHA256 key "${options};${jemalloc_flags};${CMAKE_C_COMPILER_ID};${CMAKE_C_COMPILER_VERSION};${CMAKE_SYSTEM_PROCESSOR};${CMAKE_SIZEOF_VOID_P}")
+    string(SUBSTRING ${key} 0 16 key)
+    set(built ${cache}/jemalloc-${jemalloc_version}-${key})
+    if(NOT EXISTS ${built})
+        file(LOCK ${cache}/lock TIMEOUT 1800)
+        if(NOT EXISTS ${built})
+            file(MAKE_DIRECTORY ${cache}/sources)
+            jemalloc_find_tarball(${cache}/sources tarball)
+            jemalloc_build(${tarball} ${built} "${options}")
+        endif()
+        file(LOCK ${cache}/lock RELEASE)
     endif()
-    file(LOCK ${ferry_cache}/lock RELEASE)
-endif()
+    # A copy, so that emptying the cache leaves a build tree whole.
+    set(copy ${CMAKE_BINARY_DIR}/${folder})
+    file(COPY ${built}/ DESTINATION ${copy})
+    add_library(${target} INTERFACE)
+    target_include_directories(${target} SYSTEM INTERFACE ${copy}/include)
+    target_link_libraries(${target} INTERFACE ${copy}/libjemalloc_pic.a)
+endfunction()
 
-# A copy, so that emptying the cache leaves a build tree whole.
+# Initial-exec TLS would need more static TLS than dlopen has to give.
+jemalloc_library(ferry_jemalloc jemalloc --disable-initial-exec-tls
+    --with-jemalloc-prefix=ferry_je_ --with-private-namespace=ferry_jei_)
 set(FERRY_JEMALLOC_LIBRARY ${CMAKE_BINARY_DIR}/jemalloc/libjemalloc_pic.a)
-file(COPY ${jemalloc_built}/ DESTINATION ${CMAKE_BINARY_DIR}/jemalloc)
-add_library(ferry_jemalloc INTERFACE)
-target_include_directories(ferry_jemalloc SYSTEM INTERFACE ${CMAKE_BINARY_DIR}/jemalloc/include)
-target_link_libraries(ferry_jemalloc INTERFACE ${FERRY_JEMALLOC_LIBRARY})
+if(FERRY_PRELOAD)
+    jemalloc_library(ferry_jemalloc_plain jemalloc_plain
+        --with-jemalloc-prefix=ferry_plain_ --with-private-namespace=ferry_plaini_)
+endif()

@@ -17,8 +17,8 @@ extern ferry_run_record *record;
  * site is where the allocating function returns to. Without a folder that can be written to there is no record. */
 void record_open(const char *folder, size_t threshold_bytes, unsigned sampled_every);
 
-/* A new process that was forked: its own record, in which its parent's live blocks are not counted, nor their frees. */
-void record_after_fork(void);
+/* In a forked child: a record of its own, in which its parent's live blocks are not counted, nor their frees. */
+void record_after_fork(const ferry_fork_account *account);
 
 /* CLOCK_MONOTONIC; 0 where there is no record, so that nobody pays for it. */
 uint64_t record_now(void);

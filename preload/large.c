@@ -1,0 +1,171 @@
+#include "large.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "callers.h"
+#include "device.h"
+#include "ferry/memory.h"
+#include "ordinary.h"
+#include "record.h"
+#include "shim.h"
+
+/* Managed blocks are aligned to this at most; what asks for more lies in the ordinary heap. */
+#define ALIGNMENT_MOST ((size_t)2 << 20)
+/* Smaller ones share pages, and are not recorded one by one. */
+#define PAGE_BYTES ((size_t)4096)
+
+_Atomic uintptr_t large_low = UINTPTR_MAX, large_end;
+
+static void *fail(void) {
+    errno = ENOMEM;
+    return NULL;
+}
+
+static void widen(const void *block, size_t bytes) {
+    const uintptr_t first = (uintptr_t)block, end = first + bytes;
+    uintptr_t low = atomic_load_explicit(&large_low, memory_order_relaxed);
+    while (first < low && !atomic_compare_exchange_weak(&large_low, &low, first)) {
+    }
+    uintptr_t high = atomic_load_explicit(&large_end, memory_order_relaxed);
+    while (end > high && !atomic_compare_exchange_weak(&large_end, &high, end)) {
+    }
+}
+
+/* NULL, with the errno of before, where there is no room. */
+static void *managed(size_t bytes, size_t alignment, bool zeros) {
+    const int saved = errno;
+    void *block = zeros           ? ferry_calloc(1, bytes)
+                  : alignment > 1 ? ferry_aligned_alloc(alignment, bytes)
+                                  : ferry_malloc(bytes);
+    if (block == NULL) {
+        errno = saved;
+        record_beyond_limit(bytes);
+        return NULL;
+    }
+    widen(block, bytes == 0 ? 1 : bytes);
+    return block;
+}
+
+static void note_allocation(const void *block, size_t bytes, ferry_run_home home, uint64_t began_ns, void *caller) {
+    if (bytes >= (home == FERRY_RUN_MANAGED ? PAGE_BYTES : ORDINARY_EXTENT_BYTES)) {
+        record_allocation(block, bytes, home, began_ns, caller);
+    }
+}
+
+static void *allocate(size_t bytes, size_t alignment, bool zeros, void *caller) {
+    const uint64_t began_ns = record_now();
+    void *block = NULL;
+    if (alignment <= ALIGNMENT_MOST && device_serves()) {
+        block = managed(bytes, alignment, zeros);
+    }
+    const ferry_run_home home = block == NULL ? FERRY_RUN_PLAIN : FERRY_RUN_MANAGED;
+    block = block == NULL ? ordinary_allocate(bytes, alignment, zeros) : block;
+    if (block != NULL) {
+        note_allocation(block, bytes, home, began_ns, caller);
+    }
+    return block;
+}
+
+void *large_allocate(size_t bytes, size_t alignment, bool zeros, void *caller) {
+    if (bytes > PTRDIFF_MAX) {
+        return fail();
+    }
+    if (callers_refuse(caller) || !shim_enter()) {
+        return ordinary_allocate(bytes, alignment, zeros);
+    }
+    void *block = allocate(bytes, alignment, zeros, caller);
+    shim_leave();
+    return block;
+}
+
+size_t large_usable_bytes(void *block) {
+    return ferry_owns(block) ? ferry_usable_size(block) : ferry_plain_malloc_usable_size(block);
+}
+
+void large_free(void *block) {
+    const int saved = errno;
+    if (block == NULL) {
+        return;
+    }
+    const ferry_run_home home = ferry_owns(block) ? FERRY_RUN_MANAGED : FERRY_RUN_PLAIN;
+    const uint64_t began_ns = record_now();
+    const bool recorded = began_ns != 0 && record_free(block);
+    const bool entered = shim_enter();
+    if (home == FERRY_RUN_MANAGED) {
+        ferry_free(block);
+    } else {
+        ferry_plain_free(block);
+    }
+    if (entered) {
+        shim_leave();
+    }
+    if (recorded) {
+        record_free_end(home, began_ns);
+    }
+    errno = saved;
+}
+
+/* Within one heap, or not at all. The record follows: what is freed is another's before the call returns. */
+static void *resize(void *block, size_t bytes, ferry_run_home home, void *caller) {
+    const uint64_t began_ns = record_now();
+    const size_t old_bytes = large_usable_bytes(block);
+    const bool recorded = began_ns != 0 && record_free(block);
+    void *moved;
+    if (home == FERRY_RUN_MANAGED) {
+        moved = ferry_realloc(block, bytes);
+    } else {
+        moved = ferry_plain_rallocx(block, bytes, ordinary_flags(bytes, 0));
+    }
+    if (recorded && moved == NULL) {
+        note_allocation(block, old_bytes, home, began_ns, caller);
+    } else if (moved != NULL && bytes >= shim_threshold_bytes) {
+        note_allocation(moved, bytes, home, began_ns, caller);
+    }
+    if (moved != NULL && home == FERRY_RUN_MANAGED) {
+        widen(moved, bytes);
+    }
+    return moved;
+}
+
+/* From one heap to the other. */
+static void *move(void *block, size_t bytes, void *caller) {
+    void *moved = bytes >= shim_threshold_bytes ? allocate(bytes, 0, false, caller) : ferry_plain_malloc(bytes);
+    if (moved != NULL) {
+        const size_t old_bytes = large_usable_bytes(block);
+        memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
+        large_free(block);
+    }
+    return moved;
+}
+
+static void *reallocate(void *block, size_t bytes, bool refused, void *caller) {
+    const ferry_run_home home = ferry_owns(block) ? FERRY_RUN_MANAGED : FERRY_RUN_PLAIN;
+    const bool wanted = bytes >= shim_threshold_bytes && !refused && device_serves();
+    if (wanted && home == FERRY_RUN_MANAGED) {
+        /* As long as half of it is used, a block shrinks where it is. */
+        const size_t old_bytes = ferry_usable_size(block);
+        if (bytes <= old_bytes && bytes >= old_bytes / 2) {
+            return block;
+        }
+        void *moved = resize(block, bytes, home, caller);
+        return moved != NULL ? moved : move(block, bytes, caller);
+    }
+    return wanted || home == FERRY_RUN_MANAGED ? move(block, bytes, caller) : resize(block, bytes, home, caller);
+}
+
+void *large_reallocate(void *block, size_t bytes, void *caller) {
+    if (bytes == 0) {
+        large_free(block);
+        return NULL;
+    }
+    if (bytes > PTRDIFF_MAX) {
+        return fail();
+    }
+    const bool refused = callers_refuse(caller) || !shim_enter();
+    void *moved = reallocate(block, bytes, refused, caller);
+    if (!refused) {
+        shim_leave();
+    }
+    return moved == NULL ? fail() : moved;
+}

@@ -1,0 +1,107 @@
+#include "ordinary.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#define NO_ARENA (-1)
+
+/*
+ * What is freed there is kept for as long as in any arena of jemalloc's; its own arena for huge blocks would give it
+ * back at once, and every fill would fault its pages in anew. The index plus 1; 0 before the first large block,
+ * NO_ARENA where there can be none.
+ */
+static _Atomic int large_arena;
+
+static int make_arena(void) {
+    unsigned index = 0;
+    size_t bytes = sizeof index;
+    const bool made = ferry_plain_mallctl("arenas.create", &index, &bytes, NULL, 0) == 0;
+    const int mine = made ? (int)index + 1 : NO_ARENA;
+    int first = 0;
+    /* Another thread's may have come first: then this one stays empty. */
+    return atomic_compare_exchange_strong(&large_arena, &first, mine) ? mine : first;
+}
+
+int ordinary_flags(size_t bytes, size_t alignment) {
+    int flags = alignment > 1 ? MALLOCX_ALIGN(alignment) : 0;
+    if (bytes >= ORDINARY_EXTENT_BYTES) {
+        int arena = atomic_load_explicit(&large_arena, memory_order_relaxed);
+        arena = arena == 0 ? make_arena() : arena;
+        flags |= arena == NO_ARENA ? 0 : MALLOCX_ARENA(arena - 1) | MALLOCX_TCACHE_NONE;
+    }
+    return flags;
+}
+
+void *ordinary_allocate(size_t bytes, size_t alignment, bool zeros) {
+    void *block = NULL;
+    if (bytes <= PTRDIFF_MAX) {
+        block =
+            ferry_plain_mallocx(bytes == 0 ? 1 : bytes, ordinary_flags(bytes, alignment) | (zeros ? MALLOCX_ZERO : 0));
+    }
+    if (block == NULL) {
+        errno = ENOMEM;
+    }
+    return block;
+}
+
+static uint64_t statistic(unsigned arena, const char *name, size_t bytes) {
+    char path[96];
+    uint64_t value = 0;
+    snprintf(path, sizeof path, "stats.arenas.%u.%s", arena, name);
+    (void)ferry_plain_mallctl(path, &value, &bytes, NULL, 0);
+    return value;
+}
+
+static unsigned number(const char *name) {
+    unsigned value = 0;
+    size_t bytes = sizeof value;
+    (void)ferry_plain_mallctl(name, &value, &bytes, NULL, 0);
+    return value;
+}
+
+/* Of all arenas less the one for large blocks. */
+static uint64_t small_statistic(const char *name, size_t bytes) {
+    const uint64_t all = statistic(MALLCTL_ARENAS_ALL, name, bytes);
+    const int arena = atomic_load(&large_arena);
+    return arena > 0 ? all - statistic((unsigned)arena - 1, name, bytes) : all;
+}
+
+/* The class of 2^(i-1) < bytes <= 2^i. */
+static unsigned class_of(size_t bytes) {
+    const unsigned index = bytes <= 1 ? 0 : 64 - (unsigned)__builtin_clzl(bytes - 1);
+    return index < FERRY_RUN_CLASSES ? index : FERRY_RUN_CLASSES - 1;
+}
+
+/* `kind`: jemalloc's "bins" or "lextents", whose sizes are at `sizes`. */
+static void add_classes(ferry_run_heap *out, const char *count, const char *sizes, const char *kind) {
+    const unsigned n = number(count);
+    for (unsigned i = 0; i < n; i++) {
+        char path[64];
+        size_t class_bytes = 0, length = sizeof class_bytes;
+        snprintf(path, sizeof path, "%s.%u.size", sizes, i);
+        (void)ferry_plain_mallctl(path, &class_bytes, &length, NULL, 0);
+        snprintf(path, sizeof path, "%s.%u.nmalloc", kind, i);
+        const uint64_t allocations = small_statistic(path, sizeof(uint64_t));
+        ferry_run_class *into = &out->sizes[class_of(class_bytes)];
+        into->allocations += allocations;
+        into->bytes += allocations * class_bytes;
+        out->allocated_bytes += allocations * class_bytes;
+    }
+}
+
+void ordinary_count(ferry_run_heap *out) {
+    uint64_t epoch = 1;
+    size_t epoch_bytes = sizeof epoch;
+    *out = (ferry_run_heap){0};
+    (void)ferry_plain_mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
+    (void)ferry_plain_mallctl("epoch", &epoch, &epoch_bytes, &epoch, sizeof epoch);
+    add_classes(out, "arenas.nbins", "arenas.bin", "bins");
+    add_classes(out, "arenas.nlextents", "arenas.lextent", "lextents");
+    out->allocations =
+        small_statistic("small.nmalloc", sizeof(uint64_t)) + small_statistic("large.nmalloc", sizeof(uint64_t));
+    out->frees =
+        small_statistic("small.ndalloc", sizeof(uint64_t)) + small_statistic("large.ndalloc", sizeof(uint64_t));
+    out->live_bytes =
+        small_statistic("small.allocated", sizeof(size_t)) + small_statistic("large.allocated", sizeof(size_t));
+}

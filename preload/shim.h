@@ -1,0 +1,29 @@
+/*
+ * The preload library: the process's malloc family, with what is large in managed memory.
+ *
+ *     malloc.c    the family, and the fast ways through it
+ *     large.c     large blocks: which heap they come from
+ *     device.c    whether this process gets a device, and its start
+ *     callers.c   who may not have managed memory: the library itself, CUDA, the C library
+ *     record.h    what is remembered of it all
+ *
+ * Until the constructor has run, in callers.c's callers, and while a thread is inside the library (shim_enter), memory
+ * is the ordinary heap's: a jemalloc of its own, with jemalloc's defaults.
+ */
+#ifndef FERRY_PRELOAD_SHIM_H
+#define FERRY_PRELOAD_SHIM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Blocks of this size and more are large; SIZE_MAX until the constructor has run, and where nothing is. */
+extern size_t shim_threshold_bytes;
+
+/* Allocations of the calling thread go to the ordinary heap, unrecorded, until it leaves; false: it was inside. */
+bool shim_enter(void);
+void shim_leave(void);
+bool shim_is_inside(void);
+
+#endif
