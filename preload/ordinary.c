@@ -67,12 +67,6 @@ static uint64_t small_statistic(const char *name, size_t bytes) {
     return arena > 0 ? all - statistic((unsigned)arena - 1, name, bytes) : all;
 }
 
-/* The class of 2^(i-1) < bytes <= 2^i. */
-static unsigned class_of(size_t bytes) {
-    const unsigned index = bytes <= 1 ? 0 : 64 - (unsigned)__builtin_clzl(bytes - 1);
-    return index < FERRY_RUN_CLASSES ? index : FERRY_RUN_CLASSES - 1;
-}
-
 /* `kind`: jemalloc's "bins" or "lextents", whose sizes are at `sizes`. */
 static void add_classes(ferry_run_heap *out, const char *count, const char *sizes, const char *kind) {
     const unsigned n = number(count);
@@ -83,7 +77,7 @@ static void add_classes(ferry_run_heap *out, const char *count, const char *size
         (void)ferry_plain_mallctl(path, &class_bytes, &length, NULL, 0);
         snprintf(path, sizeof path, "%s.%u.nmalloc", kind, i);
         const uint64_t allocations = small_statistic(path, sizeof(uint64_t));
-        ferry_run_class *into = &out->sizes[class_of(class_bytes)];
+        ferry_run_class *into = &out->sizes[ferry_run_class_of(class_bytes)];
         into->allocations += allocations;
         into->bytes += allocations * class_bytes;
         out->allocated_bytes += allocations * class_bytes;

@@ -1,7 +1,16 @@
 /*
  * The process's record (ferry/run.h): opened by the constructor where FERRY_REPORT names a folder, written as large
- * blocks come and go, ended once. Nothing here allocates by the process's own malloc while it holds a lock, and
- * everything may be called from any thread, at any time of the process's life, also before and after.
+ * blocks come and go, ended once.
+ *
+ *     record.c      the counters
+ *     storage.h     the file
+ *     registry.h    which blocks live
+ *     sites.h       where they were allocated
+ *     timeline.h    what lived when
+ *
+ * Everything may be called from any thread, at any time of the process's life, also before and after, and in a signal's
+ * handler. There are no locks, which a fork could leave held, and no allocations but those of a new site's description,
+ * inside shim_enter.
  */
 #ifndef FERRY_PRELOAD_RECORD_H
 #define FERRY_PRELOAD_RECORD_H
@@ -13,11 +22,18 @@
 /* NULL while there is none. */
 extern ferry_run_record *record;
 
-/* Makes the record in the folder. `sampled_every`: of as many allocations one has its call stack taken; 0: none, and a
- * site is where the allocating function returns to. Without a folder that can be written to there is no record. */
+/*
+ * Makes the record in the folder. `sampled_every`: of as many allocations of a thread one has its call stack taken; 0:
+ * none, and a site is where the allocating function returns to. Without a folder that can be written to there is no
+ * record. Once, before there are other threads.
+ */
 void record_open(const char *folder, size_t threshold_bytes, unsigned sampled_every);
 
-/* In a forked child: a record of its own, in which its parent's live blocks are not counted, nor their frees. */
+/*
+ * In a forked child: a record of its own, in which its parent's live blocks are not counted, nor their frees. `account`
+ * may be NULL. A child in which this is not called begins its record with the first of the other calls, and has none if
+ * it makes none.
+ */
 void record_after_fork(const ferry_fork_account *account);
 
 /* CLOCK_MONOTONIC; 0 where there is no record, so that nobody pays for it. */
@@ -44,7 +60,7 @@ void record_unmeasured(const char *why);
 /* The ordinary heap's blocks under the threshold, as of the end. */
 void record_small(const ferry_run_heap *small);
 
-/* The last entries; later calls of a process that lives on after all (a failed exec) go on as before. */
+/* The last entries. A process that lives on after all, as its exec has failed, goes on with its next large block. */
 void record_end(ferry_run_end end);
 
 #endif

@@ -2,7 +2,7 @@
 # layering.sh SOURCE [OBJECT…]: who includes whom, and who calls whom.
 #
 #  - Private headers are included by bare name from their own folder, never from another; tests may.
-#  - tools/, python/, examples/ and benchmarks/ see include/ferry/ only.
+#  - preload/, tools/, python/, examples/ and benchmarks/ see include/ferry/ only.
 #  - CUDA's headers appear in alloc/backend_cuda*.c, their helpers alloc/cuda_*.h, and kernels/; tests, benchmarks and .cu
 #    examples compare with CUDA itself.
 #  - Calls go down only: alloc <- views <- kernels.
@@ -16,7 +16,7 @@ trap 'rm -rf "$scratch"' EXIT
 problems=$scratch/problems
 
 # "file:line:<name" or "file:line:\"name" for every #include.
-sources 'include/*' 'alloc/*' 'views/*' 'kernels/*' 'tools/*' 'python/*' 'examples/*' 'benchmarks/*' |
+sources 'include/*' 'alloc/*' 'views/*' 'kernels/*' 'preload/*' 'tools/*' 'python/*' 'examples/*' 'benchmarks/*' |
     grep -E '\.(c|h|cu|cuh|def)$' | tr '\n' '\0' | xargs -0 grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' |
     sed -E 's/^([^:]*:[0-9]+):[^<"]*([<"][^>"]*).*/\1:\2/' >"$scratch/includes"
 
@@ -36,7 +36,7 @@ grep -F ':"' "$scratch/includes" | while IFS=: read -r file line included; do
 done >"$problems"
 grep '^include/' "$scratch/includes" | grep -F ':"' | grep -vF ':"ferry/' >>"$problems" || true
 
-grep -E '^(include|alloc|views|tools|python|examples)/' "$scratch/includes" |
+grep -E '^(include|alloc|views|preload|tools|python|examples)/' "$scratch/includes" |
     grep -vE '^(alloc/(backend_cuda[^:]*\.c|cuda_[^:]*\.h)|[^:]*\.cu):' |
     grep -E ':[<"](cuda|nvrtc|nvjitlink|cupti|cublas|curand|cub/|thrust/|driver_types|vector_types|nvtx|nvml)' |
     sed 's/$/ (a CUDA header)/' >>"$problems" || true
