@@ -83,8 +83,9 @@ void device_after_fork(void) {
 }
 
 void device_end(void) {
+    static _Atomic bool ended;
     ferry_stats stats;
-    if (atomic_load(&state) != SERVING) {
+    if (atomic_load(&state) != SERVING || atomic_exchange(&ended, true)) {
         return;
     }
     /* Collected while the trace goes on: its figures are the measured ones. */

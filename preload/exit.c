@@ -9,20 +9,18 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* A vfork's child is in its parent's memory: the record is not its own. */
+/* A vfork's child is in its parent's memory: the record is not its own. A signal's handler that ends the process while
+ * its thread is inside the library waits for none of the library's locks. */
 static void end(ferry_run_end how) {
-    if (record == NULL || record->pid != getpid()) {
+    if (record == NULL || record->pid != getpid() || !shim_enter()) {
         return;
     }
-    const bool entered = shim_enter();
     ferry_run_heap small;
     ordinary_count(&small);
     record_small(&small);
     device_end();
     record_end(how);
-    if (entered) {
-        shim_leave();
-    }
+    shim_leave();
 }
 
 __attribute__((destructor)) static void end_exited(void) {

@@ -85,20 +85,17 @@ size_t large_usable_bytes(void *block) {
 
 void large_free(void *block) {
     const int saved = errno;
-    if (block == NULL) {
-        return;
-    }
+    const bool recorded = block != NULL && record_free(block);
+    const uint64_t began_ns = recorded ? record_now() : 0;
     const ferry_run_home home = ferry_owns(block) ? FERRY_RUN_MANAGED : FERRY_RUN_PLAIN;
-    const uint64_t began_ns = record_now();
-    const bool recorded = began_ns != 0 && record_free(block);
-    const bool entered = shim_enter();
-    if (home == FERRY_RUN_MANAGED) {
-        ferry_free(block);
-    } else {
+    if (home == FERRY_RUN_PLAIN) {
         ferry_plain_free(block);
-    }
-    if (entered) {
-        shim_leave();
+    } else {
+        const bool entered = shim_enter();
+        ferry_free(block);
+        if (entered) {
+            shim_leave();
+        }
     }
     if (recorded) {
         record_free_end(home, began_ns);
@@ -106,24 +103,34 @@ void large_free(void *block) {
     errno = saved;
 }
 
-/* Within one heap, or not at all. The record follows: what is freed is another's before the call returns. */
-static void *resize(void *block, size_t bytes, ferry_run_home home, void *caller) {
-    const uint64_t began_ns = record_now();
-    const size_t old_bytes = large_usable_bytes(block);
-    const bool recorded = began_ns != 0 && record_free(block);
-    void *moved;
-    if (home == FERRY_RUN_MANAGED) {
-        moved = ferry_realloc(block, bytes);
+static void *resize_managed(void *block, size_t bytes) {
+    const int saved = errno;
+    void *moved = ferry_realloc(block, bytes);
+    if (moved != NULL) {
+        widen(moved, bytes);
     } else {
-        moved = ferry_plain_rallocx(block, bytes, ordinary_flags(bytes, 0));
+        errno = saved;
     }
-    if (recorded && moved == NULL) {
+    return moved;
+}
+
+/* Under the threshold and above it a block's arena differs, and jemalloc's own realloc leaves it in that of its size.
+ */
+static void *resize_ordinary(void *block, size_t bytes) {
+    return bytes < shim_threshold_bytes ? ferry_plain_realloc(block, bytes)
+                                        : ferry_plain_rallocx(block, bytes, ordinary_flags(bytes, 0));
+}
+
+/* Within one heap, or not at all. The record goes first: what is freed is another's before the call returns. */
+static void *resize(void *block, size_t bytes, ferry_run_home home, void *caller) {
+    const size_t old_bytes = large_usable_bytes(block);
+    const bool recorded = record_free(block);
+    const uint64_t began_ns = recorded || bytes >= shim_threshold_bytes ? record_now() : 0;
+    void *moved = home == FERRY_RUN_MANAGED ? resize_managed(block, bytes) : resize_ordinary(block, bytes);
+    if (moved == NULL && recorded) {
         note_allocation(block, old_bytes, home, began_ns, caller);
     } else if (moved != NULL && bytes >= shim_threshold_bytes) {
         note_allocation(moved, bytes, home, began_ns, caller);
-    }
-    if (moved != NULL && home == FERRY_RUN_MANAGED) {
-        widen(moved, bytes);
     }
     return moved;
 }
@@ -161,6 +168,9 @@ void *large_reallocate(void *block, size_t bytes, void *caller) {
     }
     if (bytes > PTRDIFF_MAX) {
         return fail();
+    }
+    if (bytes < shim_threshold_bytes && !ferry_owns(block)) {
+        return resize(block, bytes, FERRY_RUN_PLAIN, caller);
     }
     const bool refused = callers_refuse(caller) || !shim_enter();
     void *moved = reallocate(block, bytes, refused, caller);
