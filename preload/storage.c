@@ -84,23 +84,20 @@ ferry_run_record *storage_make(ferry_run_record *where, uint64_t began_ns) {
     return mapped;
 }
 
-static bool reserve_up_to(size_t end) {
+bool storage_reserve(size_t end_bytes) {
+    size_t reserved = atomic_load_explicit(&reserved_bytes, memory_order_relaxed);
+    if (end_bytes <= reserved) {
+        return true;
+    }
+    const size_t whole = (end_bytes + PIECE_BYTES - 1) / PIECE_BYTES * PIECE_BYTES;
+    const size_t end = whole < sizeof(ferry_run_record) ? whole : sizeof(ferry_run_record);
     const int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (file < 0) {
         return false;
     }
-    size_t reserved = atomic_load(&reserved_bytes);
     const bool done = reserve(file, reserved, end);
     while (done && reserved < end && !atomic_compare_exchange_weak(&reserved_bytes, &reserved, end)) {
     }
     close(file);
     return done;
-}
-
-bool storage_reserve(size_t end_bytes) {
-    if (end_bytes <= atomic_load_explicit(&reserved_bytes, memory_order_relaxed)) {
-        return true;
-    }
-    const size_t end = (end_bytes + PIECE_BYTES - 1) / PIECE_BYTES * PIECE_BYTES;
-    return reserve_up_to(end < sizeof(ferry_run_record) ? end : sizeof(ferry_run_record));
 }
