@@ -42,14 +42,18 @@ static int parse_option(const char *command, int argc, char **argv, int *at, opt
     return fail_usage(command, "unknown option '%s'", argv[*at]);
 }
 
+static bool is_option(const char *argument) {
+    return argument[0] == '-' && argument[1] != '\0';
+}
+
 int args_parse(const char *command, int argc, char **argv, option *options, size_t noptions, int *rest) {
     bool ended = false;
     int kept = 0;
     for (int i = 0; i < argc; i++) {
-        bool is_option = !ended && argv[i][0] == '-' && argv[i][1] != '\0';
-        if (is_option && strcmp(argv[i], "--") == 0) {
+        bool read = !ended && is_option(argv[i]);
+        if (read && strcmp(argv[i], "--") == 0) {
             ended = true;
-        } else if (is_option) {
+        } else if (read) {
             int status = parse_option(command, argc, argv, &i, options, noptions);
             if (status != EXIT_DONE)
                 return status;
@@ -59,6 +63,14 @@ int args_parse(const char *command, int argc, char **argv, option *options, size
     }
     *rest = kept;
     return EXIT_DONE;
+}
+
+int args_parse_front(const char *command, int argc, char **argv, option *options, size_t noptions, int *first) {
+    int at = 0, status = EXIT_DONE;
+    for (; at < argc && is_option(argv[at]) && strcmp(argv[at], "--") != 0 && status == EXIT_DONE; at++)
+        status = parse_option(command, argc, argv, &at, options, noptions);
+    *first = at < argc && strcmp(argv[at], "--") == 0 ? at + 1 : at;
+    return status;
 }
 
 static void spelling(const option *o, char *text, size_t bytes) {

@@ -27,6 +27,10 @@ typedef struct option {
  */
 int args_parse(const char *command, int argc, char **argv, option *options, size_t noptions, int *rest);
 
+/* The same for a command line that goes on with another's: the options end at the first other argument, or behind "--".
+ * argv keeps its order; *first is where the rest begins. */
+int args_parse_front(const char *command, int argc, char **argv, option *options, size_t noptions, int *first);
+
 /* Prints the options, aligned. */
 void args_help(const option *options, size_t noptions);
 

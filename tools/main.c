@@ -16,6 +16,8 @@ typedef struct command {
 
 static const command COMMANDS[] = {
     {"apply", command_apply, "an elementwise operation on .npy files"},
+    {"run", command_run, "any program, its large allocations in managed memory"},
+    {"report", command_report, "what programs that ran so did with their memory"},
     {"bench", command_bench, "measures managed memory beside explicit copies"},
     {"info", command_info, "what this machine offers: backend, devices, links, budget"},
     {"calibrate", command_calibrate, "measures again what crossing to the devices costs"},

@@ -61,6 +61,15 @@ void size_text(double bytes, char text[SIZE_TEXT]) {
     snprintf(text, SIZE_TEXT, bytes < 9.995 ? "%.2f %s" : bytes < 99.95 ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
 }
 
+void time_text(double ns, char text[SIZE_TEXT]) {
+    static const char *const units[] = {"us", "ms", "s"};
+    size_t unit = 0;
+    double value = ns / 1e3;
+    for (; value >= 999.5 && unit + 1 < sizeof units / sizeof *units; unit++)
+        value /= 1e3;
+    snprintf(text, SIZE_TEXT, value < 9.995 ? "%.2f %s" : value < 99.95 ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
 void grouped_text(uint64_t value, char text[SIZE_TEXT]) {
     char digits[SIZE_TEXT];
     int length = snprintf(digits, sizeof digits, "%" PRIu64, value);

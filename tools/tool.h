@@ -33,10 +33,15 @@ void size_text(double bytes, char text[SIZE_TEXT]);
 /* "1,073,741,824"; into 32 characters. */
 void grouped_text(uint64_t value, char text[SIZE_TEXT]);
 
+/* "1.50 s", "340 us"; into 32 characters. */
+void time_text(double ns, char text[SIZE_TEXT]);
+
 /* The commands: arguments without the program's and the command's names. */
 int command_apply(int argc, char **argv);
 int command_bench(int argc, char **argv);
 int command_calibrate(int argc, char **argv);
 int command_info(int argc, char **argv);
+int command_report(int argc, char **argv);
+int command_run(int argc, char **argv);
 
 #endif
