@@ -196,14 +196,15 @@ static void go_on(void) {
 void record_allocation(const void *block, size_t bytes, ferry_run_home home, uint64_t began_ns, void *site) {
     const int saved = errno;
     if (is_open()) {
-        const uint64_t now_ns = clock_ns();
-        const registry_block what = {
-            .bytes = bytes, .born_ns = now_ns, .site = sites_number(record, site), .home = home};
+        const uint64_t taken_ns = clock_ns() - began_ns;
+        const unsigned number = sites_number(record, site);
+        /* Not before: a new site takes its time, which is none of the block's. */
+        const registry_block what = {.bytes = bytes, .born_ns = clock_ns(), .site = number, .home = home};
         go_on();
-        count_allocation(&record->heaps[home], bytes, now_ns - began_ns);
-        sites_count_allocation(record, what.site, bytes);
+        count_allocation(&record->heaps[home], bytes, taken_ns);
+        sites_count_allocation(record, number, bytes);
         count_life(block, &what);
-        timeline_note(record, now_ns);
+        timeline_note(record, what.born_ns);
     }
     errno = saved;
 }

@@ -9,7 +9,7 @@
 #include "run_text.h"
 #include "tool.h"
 
-enum { SITES_SHOWN = 10, SINGLE_LINES = 20 };
+enum { SITES_SHOWN = 10, SITE_WIDTH = 70, SINGLE_LINES = 20 };
 
 static const char *const DEVICES[] = {
     [FERRY_RUN_DEVICE_UNUSED] = "not started: there was no large allocation",
@@ -116,12 +116,17 @@ static void print_site(FILE *to, const ferry_run_site *s) {
     size_text((double)s->bytes, bytes);
     size_text((double)s->peak_bytes, peak);
     grouped_text(s->allocations, blocks);
-    fprintf(to, "  %*s %12s %11s %11s  ", RUN_LABEL - 2, "", blocks, bytes, peak);
-    if (s->text[0] != '\0')
-        run_print_text(to, s->text, FERRY_RUN_SITE_TEXT);
-    else
-        fprintf(to, "0x%" PRIx64, s->frames[0]);
-    fputc('\n', to);
+    fprintf(to, "  %*s %12s %11s %11s", RUN_LABEL - 2, "", blocks, bytes, peak);
+    if (s->text[0] == '\0') {
+        fprintf(to, "  0x%" PRIx64 "\n", s->frames[0]);
+    } else if (strlen(s->text) <= SITE_WIDTH) {
+        fputs("  ", to);
+        run_print_text(to, s->text, SITE_WIDTH);
+        fputc('\n', to);
+    } else {
+        fputc('\n', to);
+        run_print_stack(to, s->text);
+    }
 }
 
 static void print_sites(FILE *to, const ferry_run_record *r) {
@@ -133,9 +138,9 @@ static void print_sites(FILE *to, const ferry_run_record *r) {
     if (n == 0)
         return;
     qsort(sorted, n, sizeof *sorted, by_bytes);
-    fprintf(to, "  %-*s %12s %11s %11s  ", RUN_LABEL - 2, "places", "blocks", "bytes", "peak");
+    fprintf(to, "  %-*s %12s %11s %11s", RUN_LABEL - 2, "places", "blocks", "bytes", "peak");
     if (n > SITES_SHOWN)
-        fprintf(to, "the %d largest of %zu", SITES_SHOWN, n);
+        fprintf(to, "  the %d largest of %zu", SITES_SHOWN, n);
     fputc('\n', to);
     for (size_t i = 0; i < n && i < SITES_SHOWN; i++)
         print_site(to, sorted[i]);

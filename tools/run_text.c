@@ -19,6 +19,25 @@ void run_print_text(FILE *to, const char *text, int most) {
     fputs(fits ? "" : "...", to);
 }
 
+void run_print_stack(FILE *to, const char *text) {
+    static const char between[] = " < ";
+    const char *first = text;
+    int columns = 0;
+    while (*text) {
+        const char *next = strstr(text, between);
+        int length = next ? (int)(next - text) : (int)strlen(text);
+        char frame[FERRY_RUN_SITE_TEXT];
+        snprintf(frame, sizeof frame, "%.*s", length, text);
+        bool breaks = columns > 0 && columns + length > RUN_WIDTH - RUN_LABEL;
+        columns = breaks ? length : columns + length + (int)strlen(between);
+        fputs(breaks ? "\n" : "", to);
+        fprintf(to, "%*s", breaks || text == first ? RUN_LABEL : 1, "");
+        run_print_text(to, frame, RUN_WIDTH);
+        fputs(next ? " <" : "\n", to);
+        text += next ? length + (int)strlen(between) : length;
+    }
+}
+
 void run_print_end(FILE *to, const run_process *p) {
     char lasted[SIZE_TEXT];
     time_text((double)p->lasted_ns, lasted);

@@ -12,6 +12,9 @@
 /* A program's text, without what a terminal would obey; cut off at `most` columns. */
 void run_print_text(FILE *to, const char *text, int most);
 
+/* The same in lines of their own, broken in front of " < ". */
+void run_print_stack(FILE *to, const char *text);
+
 /* "exited after 1.20 s". */
 void run_print_end(FILE *to, const run_process *process);
 
