@@ -77,7 +77,6 @@ static void begin(ferry_run_record *where, const inherited *from) {
         made->device = from->device;
         memcpy(made->device_text, from->device_text, sizeof made->device_text);
         timeline_begin(made);
-        sites_begin(made);
         /* A reader takes no record for one that is half written. */
         __atomic_store_n(&made->magic, FERRY_RUN_MAGIC, __ATOMIC_RELEASE);
     }
@@ -113,6 +112,7 @@ static void begin_in_child(void) {
                              record->device == FERRY_RUN_DEVICE_STARTED ? FERRY_RUN_DEVICE_FORKED : record->device};
     memcpy(parents.device_text, record->device_text, sizeof parents.device_text);
     registry_clear();
+    sites_clear();
     begin(record, &parents);
     atomic_store(owner, OWN);
 }

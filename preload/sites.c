@@ -35,11 +35,10 @@ void sites_configure(unsigned sampled_every) {
     every = sampled_every;
 }
 
-void sites_begin(ferry_run_record *of) {
+void sites_clear(void) {
     for (size_t i = 0; i < SLOTS; i++) {
         atomic_store_explicit(&slots[i], 0, memory_order_relaxed);
     }
-    of->nsites = 0;
 }
 
 struct walk {

@@ -7,8 +7,8 @@
 /* Of as many allocations of a thread one has its call stack taken; 0: none. */
 void sites_configure(unsigned sampled_every);
 
-/* For a record that has no sites yet. */
-void sites_begin(ferry_run_record *of);
+/* In a forked child, before it has other threads: for a record that has no sites yet. */
+void sites_clear(void);
 
 /*
  * The number, from 1 on, of the place that the allocating function returns to, or that and those further out. A new one

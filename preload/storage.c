@@ -46,6 +46,13 @@ static bool reserve(int file, size_t first, size_t end) {
     return error == 0;
 }
 
+/* What is written has room, and is in memory when the record is mapped: a first touch of it would cost more than all
+ * the rest. Only of a new file, which nobody writes to yet. */
+static bool write_first_piece(int file) {
+    static const char zeros[PIECE_BYTES];
+    return pwrite(file, zeros, sizeof zeros, 0) == sizeof zeros;
+}
+
 /* Growing a file past the process's limit would end it by a signal. */
 static bool is_permitted(void) {
     struct rlimit limit;
@@ -64,7 +71,7 @@ static void *map_new(void *where) {
         return NULL;
     }
     void *mapped = NULL;
-    if (ftruncate(file, sizeof(ferry_run_record)) == 0 && reserve(file, 0, PIECE_BYTES)) {
+    if (ftruncate(file, sizeof(ferry_run_record)) == 0 && write_first_piece(file)) {
         mapped = map(where, file);
     }
     if (mapped == NULL) {
