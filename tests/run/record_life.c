@@ -89,7 +89,7 @@ static void live_on(pid_t parent) {
     CHECK_INT(record->forked_from, parent);
     CHECK_UINT(record->device, FERRY_RUN_DEVICE_FORKED);
     CHECK(!release(0));
-    allocate(0, 2 * MIB, site(1));
+    allocate(0, 2 * MIB, site(0));
     CHECK_UINT(record->heaps[FERRY_RUN_PLAIN].warm_blocks, 0);
     CHECK_UINT(record->heaps[FERRY_RUN_PLAIN].live_bytes, 2 * MIB);
     CHECK_UINT(record->nsites, 1);
