@@ -1,6 +1,7 @@
 """What `ferry report` makes of records, good and bad: as text, and as JSON."""
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -165,6 +166,28 @@ def many_sites(tool):
     holds(tool, text(tool), "the 10 largest of 1024", r" 5 of places beyond the 1024", r" 1 +1\.00 MiB +1\.00 MiB +0x13ff$")
 
 
+def mutated(tool):
+    """Whatever the bytes, a report or a reason."""
+    folder = write(tool, "large", "forked", "many_sites")
+    records = []
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), "rb") as stream:
+            records.append(stream.read())
+    for round_ in range(12):
+        write(tool)
+        for i in range(8):
+            content = bytearray(random.choice(records))
+            for _ in range(random.choice((1, 3, 50, 400))):
+                at = random.choice((random.randrange(16, 6000), random.randrange(len(content))))
+                content[at:at + 8] = random.choice((b"\xff" * 8, bytes(8), b"\x7f" * 8, random.randbytes(8)))
+            with open(os.path.join(folder, f"{i}-{i}.ferry-run"), "wb") as stream:
+                stream.write(content)
+        for arguments in ((), ("--size-histogram",), ("--json",)):
+            result = tool.run("report", "records", *arguments)
+            tool.check(result.returncode == 0, f"round {round_}: {result.returncode} {result.stderr[-2000:]}")
+        tool.check(json.loads(result.stdout)["total"]["processes"] + result.stderr.count("left out") <= 8, f"round {round_}: too many")
+
+
 def usage(tool):
     write(tool)
     tool.check("no process has left a record" in text(tool), "an empty folder")
@@ -176,7 +199,7 @@ def usage(tool):
 
 
 def check(tool):
-    for story in (large, large_text, plot, ends, many, bad, texts, samples, many_sites, usage):
+    for story in (large, large_text, plot, ends, many, bad, texts, samples, many_sites, mutated, usage):
         story(tool)
     shutil.rmtree(tool.path("records"))
 
