@@ -61,8 +61,10 @@ static bool is_alignment(size_t alignment) {
     return alignment != 0 && (alignment & (alignment - 1)) == 0;
 }
 
+/* jemalloc does not align what has no bytes. */
 static void *aligned(size_t alignment, size_t bytes, void *caller) {
-    return is_large(bytes) ? large_allocate(bytes, alignment, false, caller) : ferry_plain_memalign(alignment, bytes);
+    return is_large(bytes) ? large_allocate(bytes, alignment, false, caller)
+                           : ferry_plain_memalign(alignment, bytes == 0 ? 1 : bytes);
 }
 
 EXPORT int posix_memalign(void **out, size_t alignment, size_t bytes) {
