@@ -3,6 +3,8 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,10 +24,10 @@ struct range {
 
 static struct range refused[RANGES_MOST];
 static _Atomic unsigned nrefused;
-static uintptr_t seen[OBJECTS_MOST]; /* by address and name, mixed; `looking` */
+static uint64_t seen[OBJECTS_MOST]; /* keys; `looking` */
 static unsigned nseen;
 static atomic_flag looking = ATOMIC_FLAG_INIT;
-static _Atomic unsigned long long known_adds; /* of the loader's count of objects loaded */
+static unsigned long long known_adds; /* of the loader's count of objects loaded; `looking` */
 static _Atomic bool cuda_seen;
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -115,9 +117,18 @@ static bool file_has_kernels(const char *path) {
     return found;
 }
 
+/* FNV-1a, of the name, begun with the address: another object may lie where one was that is unloaded by now. */
+static uint64_t key_of(const struct dl_phdr_info *object) {
+    uint64_t key = (uintptr_t)object->dlpi_phdr;
+    for (const char *c = object->dlpi_name; *c != '\0'; c++) {
+        key = (key ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    }
+    return key;
+}
+
 /* Whether the object was there the last time. */
 static bool is_seen(const struct dl_phdr_info *object) {
-    const uintptr_t key = object->dlpi_addr ^ (uintptr_t)object->dlpi_phdr;
+    const uint64_t key = key_of(object);
     for (unsigned i = 0; i < nseen; i++) {
         if (seen[i] == key) {
             return true;
@@ -152,19 +163,62 @@ static int count_adds(struct dl_phdr_info *object, size_t bytes, void *adds) {
     return 1;
 }
 
-/* Looks at what has been loaded since the last time. A thread that finds another one looking goes by what is known. */
-static void look(void) {
+/*
+ * Not for ever: whoever looks waits for a lock of the loader's, which a program's own callback of dl_iterate_phdr holds
+ * while it allocates.
+ */
+static bool begin_looking(void) {
+    enum { TRIES = 1000 };
+    for (int i = 0; atomic_flag_test_and_set_explicit(&looking, memory_order_acquire); i++) {
+        if (i == TRIES) {
+            return false;
+        }
+        sched_yield();
+    }
+    return true;
+}
+
+static void end_looking(void) {
+    atomic_flag_clear_explicit(&looking, memory_order_release);
+}
+
+static void look_at_new_ones(void) {
     unsigned long long adds = 0;
     dl_iterate_phdr(count_adds, &adds);
-    if (adds == atomic_load(&known_adds) || atomic_flag_test_and_set(&looking)) {
+    if (adds == known_adds) {
         return;
     }
     if (atomic_load(&nrefused) == 0) {
         refuse((uintptr_t)__ehdr_start, (uintptr_t)etext);
     }
     dl_iterate_phdr(look_at, NULL);
-    atomic_store(&known_adds, adds);
-    atomic_flag_clear(&looking);
+    known_adds = adds;
+}
+
+/* Looks at what has been loaded since the last time; or goes by what is known. */
+static void look(void) {
+    if (begin_looking()) {
+        look_at_new_ones();
+        end_looking();
+    }
+}
+
+/* The C library leaves the loader's lock in a child as it was, and nobody there would release it: a fork waits until no
+ * thread holds it for us. */
+static __thread bool waited;
+
+static void before_fork(void) {
+    waited = begin_looking();
+}
+
+static void after_fork_in_parent(void) {
+    if (waited) {
+        end_looking();
+    }
+}
+
+void callers_begin(void) {
+    (void)pthread_atfork(before_fork, after_fork_in_parent, end_looking);
 }
 
 bool callers_refuse(const void *caller) {

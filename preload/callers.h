@@ -4,6 +4,9 @@
 
 #include <stdbool.h>
 
+/* From the constructor: sees to forks. */
+void callers_begin(void);
+
 /*
  * This library, whose own allocations must not come back to it; CUDA's libraries, which allocate while they hold locks
  * that an allocation of managed memory would wait for; the C library and the loader, which may allocate on behalf of

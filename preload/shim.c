@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "callers.h"
 #include "device.h"
 #include "ferry/memory.h"
 #include "fork.h"
@@ -60,6 +61,7 @@ __attribute__((constructor)) static void begin(void) {
     if (folder != NULL && folder[0] != '\0') {
         record_open(folder, threshold_bytes, sites == NULL ? 0 : (unsigned)strtoul(sites, NULL, 10));
     }
+    callers_begin();
     fork_configure();
     device_configure(chosen);
     shim_threshold_bytes = threshold_bytes;
