@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Objects are only added: where one was unloaded and another lies now, that one is taken for it, which costs it its
@@ -165,15 +166,20 @@ static int count_adds(struct dl_phdr_info *object, size_t bytes, void *adds) {
 
 /*
  * Not for ever: whoever looks waits for a lock of the loader's, which a program's own callback of dl_iterate_phdr holds
- * while it allocates.
+ * while it allocates or forks.
  */
-static bool begin_looking(void) {
-    enum { TRIES = 1000 };
+static bool begin_looking(int naps) {
+    enum { YIELDS = 1000 };
+    static const struct timespec nap = {.tv_nsec = 1000000};
     for (int i = 0; atomic_flag_test_and_set_explicit(&looking, memory_order_acquire); i++) {
-        if (i == TRIES) {
+        if (i >= YIELDS + naps) {
             return false;
         }
-        sched_yield();
+        if (i < YIELDS) {
+            sched_yield();
+        } else {
+            nanosleep(&nap, NULL);
+        }
     }
     return true;
 }
@@ -197,7 +203,7 @@ static void look_at_new_ones(void) {
 
 /* Looks at what has been loaded since the last time; or goes by what is known. */
 static void look(void) {
-    if (begin_looking()) {
+    if (begin_looking(0)) {
         look_at_new_ones();
         end_looking();
     }
@@ -208,7 +214,8 @@ static void look(void) {
 static __thread bool waited;
 
 static void before_fork(void) {
-    waited = begin_looking();
+    enum { NAPS = 1000 };
+    waited = begin_looking(NAPS);
 }
 
 static void after_fork_in_parent(void) {
