@@ -95,7 +95,7 @@ static size_t choose_limit(const ferry_options *options, size_t least_free_bytes
  * locks. */
 static void before_fork(void) {
     heap_lock();
-    if (atomic_load(&started) && !core_forked()) {
+    if (atomic_load(&core_started) && !core_forked()) {
         fork_copy();
     }
     thread_list_lock();
@@ -109,7 +109,7 @@ static void release(void) {
 }
 
 static void after_fork_in_parent(void) {
-    if (atomic_load(&started) && !core_forked()) {
+    if (atomic_load(&core_started) && !core_forked()) {
         fork_drop_copy();
     }
     release();
@@ -124,7 +124,7 @@ static void after_fork_in_child(void) {
     if (atomic_load(&starting) && !core_forked()) {
         atomic_fetch_or(&core_attention, CORE_FORKED);
         region_occupy_addresses();
-        if (atomic_load(&started)) {
+        if (atomic_load(&core_started)) {
             fork_place_copy();
         }
     }
