@@ -135,9 +135,11 @@ static void *resize(void *block, size_t bytes, ferry_run_home home, void *caller
     return moved;
 }
 
-/* From one heap to the other. */
-static void *move(void *block, size_t bytes, void *caller) {
-    void *moved = bytes >= shim_threshold_bytes ? allocate(bytes, 0, false, caller) : ferry_plain_malloc(bytes);
+/* From one heap to the other; for a refused caller to the ordinary one. */
+static void *move(void *block, size_t bytes, bool refused, void *caller) {
+    void *moved = bytes < shim_threshold_bytes ? ferry_plain_malloc(bytes)
+                  : refused                    ? ordinary_allocate(bytes, 0, false)
+                                               : allocate(bytes, 0, false, caller);
     if (moved != NULL) {
         const size_t old_bytes = large_usable_bytes(block);
         memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
@@ -156,9 +158,10 @@ static void *reallocate(void *block, size_t bytes, bool refused, void *caller) {
             return block;
         }
         void *moved = resize(block, bytes, home, caller);
-        return moved != NULL ? moved : move(block, bytes, caller);
+        return moved != NULL ? moved : move(block, bytes, refused, caller);
     }
-    return wanted || home == FERRY_RUN_MANAGED ? move(block, bytes, caller) : resize(block, bytes, home, caller);
+    return wanted || home == FERRY_RUN_MANAGED ? move(block, bytes, refused, caller)
+                                               : resize(block, bytes, home, caller);
 }
 
 void *large_reallocate(void *block, size_t bytes, void *caller) {
