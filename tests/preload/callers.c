@@ -155,18 +155,30 @@ static void more_than_the_limit(void) {
     }
 }
 
-/* A start that has no room, whose program goes on. */
-static void little_address_space(void) {
+static size_t room_bytes;
+
+static void with_little_room(void) {
     size_t pages = 0;
     FILE *file = fopen("/proc/self/statm", "r");
     REQUIRE(file != NULL && fscanf(file, "%zu", &pages) == 1);
     fclose(file);
-    const size_t bytes = pages * (size_t)getpagesize() + 8 * MIB;
+    const size_t bytes = pages * (size_t)getpagesize() + room_bytes;
     const struct rlimit limit = {bytes, bytes};
     REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
-    all_managed(false);
+    for (int i = 0; i < 4; i++) {
+        free(large_block());
+    }
     CHECK(opaque(malloc((size_t)1 << 30)) == NULL);
     free(large_block());
+}
+
+/* Whether the device's start has the room or not, the program goes on. */
+static void little_address_space(void) {
+    static const size_t rooms[] = {24, 32, 48, 64, 96, 128, 256, 512};
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
+        room_bytes = rooms[i] * MIB;
+        in_child(with_little_room);
+    }
 }
 
 static bool is(const char *given, const char *name) {

@@ -225,18 +225,18 @@ static void succeeding_keeps_errno(void) {
     }
 }
 
-int main(void) {
-    RUN(every_size);
-    RUN(every_alignment);
-    RUN(aligned_forms);
-    RUN(bad_alignments);
-    RUN(sizes_that_cannot_be);
-    RUN(zeros);
-    RUN(zeros_where_a_device_has_been);
-    RUN(resizing_keeps_contents);
-    RUN(resizing_to_nothing_frees);
-    RUN(resizing_that_fails_keeps_the_block);
-    RUN(freeing_keeps_errno);
-    RUN(succeeding_keeps_errno);
+int main(int argc, char **argv) {
+    RUN_CHOSEN(every_size);
+    RUN_CHOSEN(every_alignment);
+    RUN_CHOSEN(aligned_forms);
+    RUN_CHOSEN(bad_alignments);
+    RUN_CHOSEN(sizes_that_cannot_be);
+    RUN_CHOSEN(zeros);
+    RUN_CHOSEN(zeros_where_a_device_has_been);
+    RUN_CHOSEN(resizing_keeps_contents);
+    RUN_CHOSEN(resizing_to_nothing_frees);
+    RUN_CHOSEN(resizing_that_fails_keeps_the_block);
+    RUN_CHOSEN(freeing_keeps_errno);
+    RUN_CHOSEN(succeeding_keeps_errno);
     return test_finish();
 }

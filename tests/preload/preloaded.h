@@ -15,6 +15,13 @@
 
 #define MIB ((size_t)1 << 20)
 
+/* Of a program's stories the one that its argument names, or all. */
+#define RUN_CHOSEN(function)                                                                                           \
+    do {                                                                                                               \
+        if (argc < 2 || strcmp(argv[1], #function) == 0)                                                               \
+            RUN(function);                                                                                             \
+    } while (0)
+
 /* A compiler knows what malloc returns and what nobody looks at. */
 static inline void *opaque(void *block) {
     __asm__ volatile("" : "+r"(block) : : "memory");
