@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "sim_machine.h"
 
 /* What a region is made of, before it is published. NULL and -1: not there. */
@@ -72,7 +73,7 @@ static bool set_advice(const struct parts *parts, size_t bytes) {
 }
 
 static bool parts_init(struct parts *parts, size_t bytes) {
-    *parts = (struct parts){.file = memfd_create("ferry-sim", MFD_CLOEXEC)};
+    *parts = (struct parts){.file = descriptor_out_of_the_way(memfd_create("ferry-sim", MFD_CLOEXEC))};
     if (parts->file < 0 || ftruncate(parts->file, (off_t)bytes) != 0)
         return false;
     parts->primary = map_aligned(parts->file, bytes);

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "sim_machine.h"
 
 /* Of Linux 6.4; older headers lack them. */
@@ -133,7 +134,7 @@ static bool agree_on_features(void) {
 }
 
 static ferry_status start(void) {
-    queue = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+    queue = descriptor_out_of_the_way((int)syscall(SYS_userfaultfd, O_CLOEXEC));
     if (queue < 0)
         return ferry_error(FERRY_UNSUPPORTED, "userfaultfd is not permitted: %s", strerror(errno));
     int error = agree_on_features() ? start_thread() : errno;
