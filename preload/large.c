@@ -15,11 +15,19 @@
 /* Smaller ones share pages, and are not recorded one by one. */
 #define PAGE_BYTES ((size_t)4096)
 
+_Atomic bool large_watched;
 _Atomic uintptr_t large_low = UINTPTR_MAX, large_end;
 
 static void *fail(void) {
     errno = ENOMEM;
     return NULL;
+}
+
+/* Once: the flag stays in every processor's cache. */
+static void watch(void) {
+    if (!atomic_load_explicit(&large_watched, memory_order_relaxed)) {
+        atomic_store(&large_watched, true);
+    }
 }
 
 static void widen(const void *block, size_t bytes) {
@@ -30,6 +38,7 @@ static void widen(const void *block, size_t bytes) {
     uintptr_t high = atomic_load_explicit(&large_end, memory_order_relaxed);
     while (end > high && !atomic_compare_exchange_weak(&large_end, &high, end)) {
     }
+    watch();
 }
 
 /* NULL, with the errno of before, where there is no room. */
@@ -49,6 +58,9 @@ static void *managed(size_t bytes, size_t alignment, bool zeros) {
 
 static void note_allocation(const void *block, size_t bytes, ferry_run_home home, uint64_t began_ns, void *caller) {
     if (bytes >= (home == FERRY_RUN_MANAGED ? PAGE_BYTES : ORDINARY_EXTENT_BYTES)) {
+        if (record != NULL) {
+            watch();
+        }
         record_allocation(block, bytes, home, began_ns, caller);
     }
 }

@@ -7,16 +7,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The range that all managed blocks handed out so far lie in; empty at first. It only grows, and whoever has been
- * handed a block finds it inside. */
-extern _Atomic uintptr_t large_low, large_end;
+/*
+ * What a free has to ask about. Most processes have none of it, which is one question: `large_watched`. It turns true
+ * with the first managed block, or recorded ordinary one, before whoever asked for that gets it. Managed blocks lie in
+ * a range that only grows; ordinary ones that are recorded begin pages.
+ */
+#define LARGE_HIDDEN __attribute__((visibility("hidden")))
+extern LARGE_HIDDEN _Atomic bool large_watched;
+extern LARGE_HIDDEN _Atomic uintptr_t large_low, large_end;
 
-/* Whether the address may be a managed block's, or an ordinary one's that is recorded: what a free has to ask about. */
+/* Whether the address may be a managed block's, or an ordinary one's that is recorded. */
 static inline bool large_may_be(const void *block) {
     enum { PAGE_MASK = 4095 };
     const uintptr_t address = (uintptr_t)block;
-    return (address & PAGE_MASK) == 0 || (address >= atomic_load_explicit(&large_low, memory_order_relaxed) &&
-                                          address < atomic_load_explicit(&large_end, memory_order_relaxed));
+    return __builtin_expect(atomic_load_explicit(&large_watched, memory_order_relaxed), false) &&
+           ((address & PAGE_MASK) == 0 || (address >= atomic_load_explicit(&large_low, memory_order_relaxed) &&
+                                           address < atomic_load_explicit(&large_end, memory_order_relaxed)));
 }
 
 /* NULL with errno set. `zeros`: the block reads as zeros. `alignment`: a power of two, 0 for any. `caller`: where the

@@ -14,16 +14,12 @@ static inline bool is_large(size_t bytes) {
     return __builtin_expect(bytes >= shim_threshold_bytes, false);
 }
 
-static inline bool may_be_large(const void *block) {
-    return __builtin_expect(large_may_be(block), false);
-}
-
 EXPORT void *malloc(size_t bytes) {
     return is_large(bytes) ? large_allocate(bytes, 0, false, CALLER()) : ferry_plain_malloc(bytes);
 }
 
 EXPORT void free(void *block) {
-    if (may_be_large(block)) {
+    if (__builtin_expect(large_may_be(block), false)) {
         large_free(block);
     } else {
         ferry_plain_free(block);
@@ -45,7 +41,7 @@ static void *reallocate(void *block, size_t bytes, void *caller) {
     if (block == NULL) {
         return is_large(bytes) ? large_allocate(bytes, 0, false, caller) : ferry_plain_malloc(bytes);
     }
-    return is_large(bytes) || may_be_large(block) ? large_reallocate(block, bytes, caller)
+    return is_large(bytes) || large_may_be(block) ? large_reallocate(block, bytes, caller)
                                                   : ferry_plain_realloc(block, bytes);
 }
 
@@ -117,5 +113,5 @@ EXPORT void *pvalloc(size_t bytes) {
 }
 
 EXPORT size_t malloc_usable_size(void *block) {
-    return may_be_large(block) ? large_usable_bytes(block) : ferry_plain_malloc_usable_size(block);
+    return large_may_be(block) ? large_usable_bytes(block) : ferry_plain_malloc_usable_size(block);
 }

@@ -6,12 +6,17 @@
 
 #define NO_ARENA (-1)
 
-/*
- * What is freed there is kept for as long as in any arena of jemalloc's; its own arena for huge blocks would give it
- * back at once, and every fill would fault its pages in anew. The index plus 1; 0 before the first large block,
- * NO_ARENA where there can be none.
- */
+/* The index plus 1; 0 before the first large block, NO_ARENA where there can be none. */
 static _Atomic int large_arena;
+
+/* What is freed there is kept as long as anything else in jemalloc: what is oversized it would give back at once, and
+ * every fill of the next block would fault the pages in anew. */
+static void keep_oversized(unsigned arena) {
+    char path[48];
+    size_t never = SIZE_MAX;
+    snprintf(path, sizeof path, "arena.%u.oversize_threshold", arena);
+    (void)ferry_plain_mallctl(path, NULL, NULL, &never, sizeof never);
+}
 
 static int make_arena(void) {
     unsigned index = 0;
@@ -19,6 +24,9 @@ static int make_arena(void) {
     const bool made = ferry_plain_mallctl("arenas.create", &index, &bytes, NULL, 0) == 0;
     const int mine = made ? (int)index + 1 : NO_ARENA;
     int first = 0;
+    if (made) {
+        keep_oversized(index);
+    }
     /* Another thread's may have come first: then this one stays empty. */
     return atomic_compare_exchange_strong(&large_arena, &first, mine) ? mine : first;
 }

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 /* Blocks of this size and more are large; SIZE_MAX until the constructor has run, and where nothing is. */
-extern size_t shim_threshold_bytes;
+extern __attribute__((visibility("hidden"))) size_t shim_threshold_bytes;
 
 /* Allocations of the calling thread go to the ordinary heap, unrecorded, until it leaves; false: it was inside. */
 bool shim_enter(void);
