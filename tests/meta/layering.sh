@@ -4,7 +4,7 @@
 #  - Private headers are included by bare name from their own folder, never from another; tests may.
 #  - preload/, tools/, python/, examples/ and benchmarks/ see include/ferry/ only.
 #  - CUDA's headers appear in alloc/backend_cuda*.c, their helpers alloc/cuda_*.h, and kernels/; tests, benchmarks and .cu
-#    examples compare with CUDA itself.
+#    examples compare with CUDA itself, and examples/run/ knows nothing else.
 #  - Calls go down only: alloc <- views <- kernels.
 set -eu
 cd "$1"
@@ -37,7 +37,7 @@ done >"$problems"
 grep '^include/' "$scratch/includes" | grep -F ':"' | grep -vF ':"ferry/' >>"$problems" || true
 
 grep -E '^(include|alloc|views|preload|tools|python|examples)/' "$scratch/includes" |
-    grep -vE '^(alloc/(backend_cuda[^:]*\.c|cuda_[^:]*\.h)|[^:]*\.cu):' |
+    grep -vE '^(alloc/(backend_cuda[^:]*\.c|cuda_[^:]*\.h)|[^:]*\.cu|examples/run/[^:]*):' |
     grep -E ':[<"](cuda|nvrtc|nvjitlink|cupti|cublas|curand|cub/|thrust/|driver_types|vector_types|nvtx|nvml)' |
     sed 's/$/ (a CUDA header)/' >>"$problems" || true
 

@@ -43,9 +43,10 @@ class Tool:
         for name in os.listdir(self.folder):
             os.unlink(self.path(name)) if not os.path.isdir(self.path(name)) else os.rmdir(self.path(name))
 
-    def run(self, *arguments, environment=None, binary=False, **options):
+    def run(self, *arguments, program=None, environment=None, binary=False, **options):
+        """The command, or another program that is to be run like it."""
         options.setdefault("stdin", subprocess.DEVNULL)
-        return subprocess.run([self.program, *arguments], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        return subprocess.run([program or self.program, *arguments], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env={**os.environ, **(environment or {})}, text=None if binary else True,
                               errors=None if binary else "replace", **options)
 
