@@ -4,11 +4,12 @@
 # Builds in BUILD (default build/h200) unless that holds a build already, then runs the tests labelled gpu, the same under
 # compute-sanitizer, every operation against NumPy, the foundation benchmark and the suites of `ferry bench`. A step that
 # fails or is too slow does not stop the next. Logs and JSON go to $OUT, or ./results. With no network, jemalloc's tarball
-# has to lie in .deps/. The steps: foundation sanitizer gpu-tests numpy numpy-speed placement reuse. All of them take more than one
-# session of ten minutes: name them in two.
+# has to lie in .deps/. The steps: foundation sanitizer gpu-tests numpy numpy-speed placement run reuse. All of them take
+# more than one session of ten minutes: name them in two.
 # FERRY_COMMIT names the commit where the folder is no checkout; FERRY_CUPTI and FERRY_CUBLAS name those libraries' files;
-# FERRY_TOTAL_S: seconds in all, default 560; FERRY_REUSE_S: of those, for the suite reuse, default 330. No step may have
-# more than 8 GiB of managed memory.
+# FERRY_TOTAL_S: seconds in all, default 560; FERRY_REUSE_S: of those, for the suite reuse, default 330; FERRY_RUN_S: of
+# those, for repeating the programs of examples/run, default 30; FERRY_EXAMPLES: the folder with those, built elsewhere
+# when there is no nvcc here. No step may have more than 8 GiB of managed memory.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 build=${1:-build/h200}
@@ -146,14 +147,20 @@ sanitize() {
     each_program sanitize_one
 }
 
-against_numpy() {
-    local ferry python
-    ferry=$(find_first "$build/tools/ferry" "$build/ferry" "$build/bin/ferry") || { echo "no ferry command"; return 1; }
+# The first of these that has NumPy.
+numpy_python() {
+    local python
     for python in python3 /usr/bin/python3; do
         "$python" -c 'import numpy' 2>/dev/null && break
     done
+    printf '%s\n' "$python"
+}
+
+against_numpy() {
+    local ferry
+    ferry=$(find_first "$build/tools/ferry" "$build/ferry" "$build/bin/ferry") || { echo "no ferry command"; return 1; }
     "$ferry" info
-    "$python" benchmarks/apply_numpy.py "$ferry" include/ferry/ops.def --json "$out/apply.json" --jobs "$(nproc)" --large
+    "$(numpy_python)" benchmarks/apply_numpy.py "$ferry" include/ferry/ops.def --json "$out/apply.json" --jobs "$(nproc)" --large
 }
 
 # The package of the build, by the interpreter that it was built for.
@@ -176,6 +183,25 @@ reuse() {
     "$build/tools/ferry" bench reuse --json "$out/reuse.json" --time "$reuse_s" --check
 }
 
+# What the programs' loader does not find, the toolkit or Python's wheels may have.
+add_missing_libraries() {
+    local name file
+    for name in $(ldd "$@" 2>/dev/null | sed -n 's/^[[:space:]]*\(lib[^ ]*\) => not found$/\1/p' | sort -u); do
+        file=$(find_first "/usr/local/cuda/lib64/$name" || wheel_library "$name")
+        [ -n "$file" ] && LD_LIBRARY_PATH=$(dirname "$file"):${LD_LIBRARY_PATH:-}
+    done
+    export LD_LIBRARY_PATH
+}
+
+# Programs that know nothing of ferry: right, and how long they take.
+run_programs() {
+    local programs=${FERRY_EXAMPLES:-$build/examples/run} script=examples/run/host_script.py python
+    python=$(numpy_python)
+    add_missing_libraries "$programs"/malloc_cublas "$programs"/register_buffer
+    "$python" -B tests/run/examples.py "$build/tools/ferry" "$programs" "$script" &&
+        "$python" -B benchmarks/run_programs.py "$build/tools/ferry" "$programs" "$script" --out "$out/run" --time "${FERRY_RUN_S:-30}"
+}
+
 nvidia-smi --query-gpu=name,driver_version,memory.free --format=csv,noheader || echo "no nvidia-smi"
 find_libraries
 step build 200 make_build
@@ -185,6 +211,7 @@ step gpu-tests 380 gpu_tests
 step numpy 120 against_numpy
 step numpy-speed 150 numpy_speed
 step placement 150 placement
+step run 120 run_programs
 step reuse $((reuse_s + 60)) reuse
 
 printf '\n== summary, %d s\n' "$SECONDS"
