@@ -22,8 +22,9 @@ extern "C" {
 FERRY_API void *ferry_torch_malloc(ssize_t size, int device, void *stream);
 
 /*
- * Frees it: the block is recycled when the work that is queued on the stream has ended. The stream must live until
- * then; a block whose stream cannot be followed, because ordinary memory has run out, is never recycled. Thread-safe.
+ * Frees it: the block is recycled when the work that is queued on the stream has ended. The stream must live as long as
+ * the process, as those of PyTorch's pool do; a block whose stream cannot be followed, because ordinary memory has run
+ * out, is never recycled. Thread-safe.
  */
 FERRY_API void ferry_torch_free(void *ptr, ssize_t size, int device, void *stream);
 

@@ -25,7 +25,7 @@ SUITES = {
 def run(mode, arguments, folder):
     outcomes = os.path.join(folder, mode + ".json")
     environment = {**os.environ, "FERRY_SUITE": mode, "FERRY_SUITE_OUTCOMES": outcomes,
-                   "PYTHONPATH": os.pathsep.join([HERE, os.environ.get("PYTHONPATH", "")])}
+                   "PYTHONPATH": os.pathsep.join([os.path.join(HERE, "plugins"), os.environ.get("PYTHONPATH", "")])}
     subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "suite_plugin", "-p", "no:cacheprovider",
                     "--continue-on-collection-errors", "--color=no", *arguments], cwd=folder, env=environment)
     with open(outcomes) as file:
