@@ -55,7 +55,8 @@ static void aligned_forms(void) {
     const size_t bytes[] = {0, 24, 5000, 2 * MIB};
     for (int i = 0; i < 4; i++) {
         void *blocks[] = {opaque(aligned_alloc(64, opaque_size(bytes[i]))), opaque(memalign(256, bytes[i])),
-                          opaque(memalign(48, bytes[i])), opaque(valloc(bytes[i])), opaque(pvalloc(bytes[i]))};
+                          opaque(memalign(opaque_size(48), bytes[i])), opaque(valloc(bytes[i])),
+                          opaque(pvalloc(bytes[i]))};
         const size_t alignments[] = {64, 256, 64, 4096, 4096};
         for (int j = 0; j < 5; j++) {
             REQUIRE(blocks[j] != NULL);
