@@ -24,7 +24,7 @@ static bool failed(int status, const char *text, const char *what) {
 }
 
 static bool cuda_failed(cudaError_t error, const char *what) {
-    return failed(error, cudaGetErrorString(error), what);
+    return failed((int)error, cudaGetErrorString(error), what);
 }
 
 /* Small whole numbers: every sum is exact, in whichever order it is formed. */

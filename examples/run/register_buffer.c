@@ -1,5 +1,5 @@
 /*
- * register_buffer: pins malloc'ed buffers, copies from one to the device and back into the other, and unpins them.
+ * register_buffer: pins buffers of the heap, copies from one to the device and back into the other, and unpins them.
  *
  * It knows nothing of ferry. Libraries do this to buffers that they are handed. The driver refuses to pin managed
  * memory, which under `ferry run` the large buffers lie in; the small ones are pinned as ever.
@@ -13,6 +13,7 @@
 
 #define LARGE_BYTES ((size_t)64 << 20)
 #define SMALL_BYTES ((size_t)64 << 10)
+#define PAGE_BYTES ((size_t)4096)
 #define NO_DEVICE 77
 
 static bool failed(cudaError_t error, const char *what) {
@@ -72,10 +73,12 @@ static bool work(unsigned char *from, unsigned char *to, size_t bytes) {
 }
 
 static bool round_trip(size_t bytes) {
-    unsigned char *from = malloc(bytes), *to = calloc(1, bytes);
+    /* Whole pages are pinned: two buffers must not share one. */
+    unsigned char *from = aligned_alloc(PAGE_BYTES, bytes), *to = aligned_alloc(PAGE_BYTES, bytes);
     bool right = from != NULL && to != NULL;
     if (right) {
         fill(from, bytes);
+        memset(to, 0, bytes);
         right = work(from, to, bytes) && memcmp(from, to, bytes) == 0;
     }
     printf("%s: %zu KiB\n", right ? "PASS" : "FAILED", bytes >> 10);
