@@ -65,7 +65,8 @@ static void what_another_library_writes_is_seen(void) {
 }
 
 /* A block that is freed while a kernel writes it is not another's before the kernel has ended. The stream stays, as
- * PyTorch's do: the pair of functions follows it as long as the process lives, and so waits for all are waits for it. */
+ * PyTorch's do: the pair of functions follows it as long as the process lives, and so waits for all are waits for it.
+ */
 static void frees_wait_for_the_stream(void) {
     ferry_stream *stream;
     REQUIRE_OK(ferry_stream_create(0, &stream));
