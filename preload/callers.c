@@ -215,7 +215,10 @@ static __thread bool waited;
 
 static void before_fork(void) {
     enum { NAPS = 1000 };
+    int cancellation;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation); /* a nap would be a cancellation point */
     waited = begin_looking(NAPS);
+    pthread_setcancelstate(cancellation, NULL);
 }
 
 static void after_fork_in_parent(void) {

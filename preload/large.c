@@ -83,10 +83,11 @@ void *large_allocate(size_t bytes, size_t alignment, bool zeros, void *caller) {
     if (bytes > PTRDIFF_MAX) {
         return fail();
     }
-    if (callers_refuse(caller) || !shim_enter()) {
+    if (!shim_enter()) {
         return ordinary_allocate(bytes, alignment, zeros);
     }
-    void *block = allocate(bytes, alignment, zeros, caller);
+    void *block =
+        callers_refuse(caller) ? ordinary_allocate(bytes, alignment, zeros) : allocate(bytes, alignment, zeros, caller);
     shim_leave();
     return block;
 }
@@ -95,22 +96,29 @@ size_t large_usable_bytes(void *block) {
     return ferry_owns(block) ? ferry_usable_size(block) : ferry_plain_malloc_usable_size(block);
 }
 
-void large_free(void *block) {
-    const int saved = errno;
-    const bool recorded = block != NULL && record_free(block);
-    const uint64_t began_ns = recorded ? record_now() : 0;
-    const ferry_run_home home = ferry_owns(block) ? FERRY_RUN_MANAGED : FERRY_RUN_PLAIN;
+static void free_in(ferry_run_home home, void *block) {
     if (home == FERRY_RUN_PLAIN) {
         ferry_plain_free(block);
     } else {
-        const bool entered = shim_enter();
         ferry_free(block);
-        if (entered) {
-            shim_leave();
-        }
     }
+}
+
+void large_free(void *block) {
+    if (block == NULL) {
+        return;
+    }
+    const int saved = errno;
+    const bool entered = shim_enter();
+    const bool recorded = record_free(block);
+    const uint64_t began_ns = recorded ? record_now() : 0;
+    const ferry_run_home home = ferry_owns(block) ? FERRY_RUN_MANAGED : FERRY_RUN_PLAIN;
+    free_in(home, block);
     if (recorded) {
         record_free_end(home, began_ns);
+    }
+    if (entered) {
+        shim_leave();
     }
     errno = saved;
 }
@@ -184,12 +192,10 @@ void *large_reallocate(void *block, size_t bytes, void *caller) {
     if (bytes > PTRDIFF_MAX) {
         return fail();
     }
-    if (bytes < shim_threshold_bytes && !ferry_owns(block)) {
-        return resize(block, bytes, FERRY_RUN_PLAIN, caller);
-    }
-    const bool refused = callers_refuse(caller) || !shim_enter();
+    const bool entered = shim_enter();
+    const bool refused = bytes >= shim_threshold_bytes && (!entered || callers_refuse(caller));
     void *moved = reallocate(block, bytes, refused, caller);
-    if (!refused) {
+    if (entered) {
         shim_leave();
     }
     return moved == NULL ? fail() : moved;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,17 +18,21 @@
 
 size_t shim_threshold_bytes = SIZE_MAX;
 static __thread bool inside;
+static __thread int cancellation; /* what it was before the thread came inside */
 
 bool shim_enter(void) {
     if (inside) {
         return false;
     }
     inside = true;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
     return true;
 }
 
 void shim_leave(void) {
+    const int before = cancellation;
     inside = false;
+    pthread_setcancelstate(before, NULL);
 }
 
 bool shim_is_inside(void) {

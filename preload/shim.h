@@ -21,7 +21,8 @@
 /* Blocks of this size and more are large; SIZE_MAX until the constructor has run, and where nothing is. */
 extern __attribute__((visibility("hidden"))) size_t shim_threshold_bytes;
 
-/* Allocations of the calling thread go to the ordinary heap, unrecorded, until it leaves; false: it was inside. */
+/* Allocations of the calling thread go to the ordinary heap, unrecorded, until it leaves, and it is not cancelled: a
+ * program's malloc and free are no cancellation points. False: it was inside. */
 bool shim_enter(void);
 void shim_leave(void);
 bool shim_is_inside(void);

@@ -157,7 +157,36 @@ static void many_short_threads(void) {
     pthread_key_delete(key);
 }
 
+/* malloc and free are no cancellation points, whatever the first large block of a process sets in motion. */
+static void *be_cancelled_outside(void *argument) {
+    _Atomic int *reached = argument;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    pthread_cancel(pthread_self());
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+    unsigned char *block = opaque(malloc(2 * MIB));
+    atomic_store(reached, 1);
+    block = opaque(realloc(block, 5 * MIB));
+    atomic_store(reached, 2);
+    free(opaque(calloc(1, 3 * MIB)));
+    free(block);
+    atomic_store(reached, 3);
+    pthread_testcancel();
+    atomic_store(reached, 4);
+    return argument;
+}
+
+static void a_thread_that_is_cancelled(void) {
+    _Atomic int reached = 0;
+    pthread_t thread;
+    void *answer = NULL;
+    REQUIRE(pthread_create(&thread, NULL, be_cancelled_outside, &reached) == 0);
+    pthread_join(thread, &answer);
+    CHECK(answer == PTHREAD_CANCELED);
+    CHECK_INT(atomic_load(&reached), 3);
+}
+
 int main(void) {
+    RUN(a_thread_that_is_cancelled); /* the first to have a large block */
     RUN(threads_that_exchange_blocks);
     RUN(many_short_threads);
     return test_finish();
