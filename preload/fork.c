@@ -11,7 +11,9 @@
 
 #include "device.h"
 #include "ferry/memory.h"
+#include "ordinary.h"
 #include "record.h"
+#include "shim.h"
 
 #define DEFAULT_KEEP_BYTES ((size_t)1 << 30)
 
@@ -19,6 +21,13 @@ static struct sigaction before; /* what the program had for SIGSEGV */
 static size_t keep_bytes;       /* 0: no snapshots */
 static pid_t forking;           /* the process that forks */
 static pid_t lost_by;           /* the one whose memory is lost; 0: none is */
+
+static __thread bool entered; /* the library, for the time of a fork */
+/* Blocks that the thread has freed meanwhile. */
+static __thread struct postponed {
+    struct postponed *next;
+    void *block;
+} * postponed;
 
 /* "lost", "snapshot" or "snapshot:SIZE". */
 void fork_configure(void) {
@@ -109,8 +118,41 @@ static void watch(void) {
     sigaction(SIGSEGV, &ours, NULL);
 }
 
+/*
+ * Handlers that the program registered before the device was started run while the managed heap is locked, and those of
+ * the child before it knows that it is one: what they allocate is ordinary memory, and managed blocks that they free
+ * are freed afterwards.
+ */
 static void before_fork(void) {
     forking = getpid();
+    entered = shim_enter();
+}
+
+bool fork_postpone_free(void *block) {
+    struct postponed *one = entered ? ferry_plain_malloc(sizeof *one) : NULL;
+    if (one == NULL) {
+        return false;
+    }
+    *one = (struct postponed){postponed, block};
+    postponed = one;
+    return true;
+}
+
+static void free_postponed(void) {
+    while (postponed != NULL) {
+        struct postponed *one = postponed;
+        postponed = one->next;
+        ferry_free(one->block);
+        ferry_plain_free(one);
+    }
+}
+
+static void after_fork(void) {
+    free_postponed();
+    if (entered) {
+        entered = false;
+        shim_leave();
+    }
 }
 
 static void after_fork_in_child(void) {
@@ -123,8 +165,9 @@ static void after_fork_in_child(void) {
         lost_by = lost_by == 0 ? forking : lost_by;
         watch();
     }
+    after_fork();
 }
 
 void fork_handle(void) {
-    (void)pthread_atfork(before_fork, NULL, after_fork_in_child);
+    (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }

@@ -6,6 +6,7 @@
 #include "callers.h"
 #include "device.h"
 #include "ferry/memory.h"
+#include "fork.h"
 #include "ordinary.h"
 #include "record.h"
 #include "shim.h"
@@ -96,10 +97,10 @@ size_t large_usable_bytes(void *block) {
     return ferry_owns(block) ? ferry_usable_size(block) : ferry_plain_malloc_usable_size(block);
 }
 
-static void free_in(ferry_run_home home, void *block) {
+static void free_in(ferry_run_home home, void *block, bool entered) {
     if (home == FERRY_RUN_PLAIN) {
         ferry_plain_free(block);
-    } else {
+    } else if (entered || !fork_postpone_free(block)) {
         ferry_free(block);
     }
 }
@@ -113,7 +114,7 @@ void large_free(void *block) {
     const bool recorded = record_free(block);
     const uint64_t began_ns = recorded ? record_now() : 0;
     const ferry_run_home home = ferry_owns(block) ? FERRY_RUN_MANAGED : FERRY_RUN_PLAIN;
-    free_in(home, block);
+    free_in(home, block, entered);
     if (recorded) {
         record_free_end(home, began_ns);
     }

@@ -410,6 +410,43 @@ static void before_the_first_large_block(void) {
     }
 }
 
+static _Atomic bool handlers_work;
+
+static void handle_fork(void) {
+    if (atomic_load(&handlers_work)) {
+        unsigned char *block = opaque(malloc(2 * MIB));
+        fill(block, 2 * MIB, 3);
+        block = opaque(realloc(block, 5 * MIB));
+        CHECK(is_filled(block, 2 * MIB, 3));
+        free(block);
+        free(opaque(calloc(3, 5000)));
+    }
+}
+
+static void prepare_fork(void) {
+    handle_fork();
+    if (atomic_load(&handlers_work)) {
+        free_blocks();
+    }
+}
+
+static void *fork_with_handlers(void *argument) {
+    atomic_store(&handlers_work, true);
+    in_child(allocate_anew);
+    atomic_store(&handlers_work, false);
+    return argument;
+}
+
+/* The program's own, which are older than the device's: they run while the heaps are locked. */
+static void handlers_of_forks(void) {
+    pthread_t thread;
+    allocate_blocks();
+    fork_with_handlers(NULL);
+    allocate_blocks();
+    REQUIRE(pthread_create(&thread, NULL, fork_with_handlers, NULL) == 0);
+    pthread_join(thread, NULL);
+}
+
 /* FERRY_FORK has a bound which the blocks exceed: as if there were no snapshot. */
 static void too_small_a_bound(void) {
     allocate_blocks();
@@ -424,7 +461,9 @@ int main(int argc, char **argv) {
         RUN(too_small_a_bound);
         return test_finish();
     }
+    REQUIRE(pthread_atfork(prepare_fork, handle_fork, handle_fork) == 0);
     RUN_CHOSEN(before_the_first_large_block);
+    RUN_CHOSEN(handlers_of_forks);
     RUN_CHOSEN(children);
     RUN_CHOSEN(lost_contents);
     RUN_CHOSEN(faults_of_the_programs_own);
