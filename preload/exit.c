@@ -1,5 +1,8 @@
 /* The process's end, as far as it can be seen; a process that is killed, or that execs, leaves its record as it was. */
+#include <signal.h>
+#include <stdatomic.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "device.h"
@@ -9,10 +12,16 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* A vfork's child is in its parent's memory: the record is not its own. A signal's handler that ends the process while
- * its thread is inside the library waits for none of the library's locks. */
+/* A vfork's child is in its parent's memory: the record is not its own. */
+static bool is_recorded(void) {
+    return record != NULL && record->pid == getpid();
+}
+
+/* A signal's handler that ends the process while its thread is inside the library waits for none of the library's
+ * locks. */
 static void end(ferry_run_end how) {
-    if (record == NULL || record->pid != getpid() || !shim_enter()) {
+    if (!shim_enter()) {
+        record_end(how);
         return;
     }
     ferry_run_heap small;
@@ -24,14 +33,52 @@ static void end(ferry_run_end how) {
 }
 
 __attribute__((destructor)) static void end_exited(void) {
-    end(FERRY_RUN_EXITED);
+    if (is_recorded()) {
+        end(FERRY_RUN_EXITED);
+    }
 }
 
-static _Noreturn void leave(int status) {
-    end(FERRY_RUN_LEFT);
+static _Noreturn void leave_at_once(int status) {
     for (;;) {
         syscall(SYS_exit_group, status);
     }
+}
+
+static _Atomic int left_with;
+
+static void stop_counting(int number) {
+    (void)number;
+    record_end(FERRY_RUN_LEFT);
+    leave_at_once(atomic_load(&left_with));
+}
+
+/*
+ * A signal's handler may call _exit while its thread is in the ordinary heap or in CUDA: their locks, which the counts
+ * need, are never released then, and their data may be half changed. Nothing else of the program's thread runs any
+ * more, so its signals can be taken over.
+ */
+static void count_no_longer_than(time_t seconds) {
+    static const int ending[] = {SIGALRM, SIGSEGV, SIGBUS, SIGABRT};
+    const struct sigaction stop = {.sa_handler = stop_counting};
+    const struct itimerval limit = {.it_value.tv_sec = seconds};
+    sigset_t unblocked;
+    sigemptyset(&unblocked);
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
+        sigaction(ending[i], &stop, NULL);
+        sigaddset(&unblocked, ending[i]);
+    }
+    setitimer(ITIMER_REAL, &limit, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &unblocked, NULL);
+}
+
+static _Noreturn void leave(int status) {
+    enum { SECONDS = 2 };
+    if (is_recorded()) {
+        atomic_store(&left_with, status);
+        count_no_longer_than(SECONDS);
+        end(FERRY_RUN_LEFT);
+    }
+    leave_at_once(status);
 }
 
 EXPORT _Noreturn void _exit(int status) {

@@ -1,11 +1,14 @@
 /* What processes do to one another: they start programs, become others, end, are ended. It is the program's affair. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/time.h>
 
+#include "ferry/run.h"
 #include "preloaded.h"
 
 extern char **environ;
@@ -218,6 +221,25 @@ static void say_goodbye(void) {
     free(opaque(malloc(2 * MIB)));
 }
 
+static void leave_from_handler(int number) {
+    (void)number;
+    _exit(3);
+}
+
+static void *volatile churned[16];
+
+/* Of sizes that jemalloc takes locks for. */
+static void be_ended_by_a_handler(void) {
+    const struct itimerval soon = {.it_value.tv_usec = 1000 + getpid() % 64 * 50};
+    allocate_and_check();
+    signal(SIGALRM, leave_from_handler);
+    setitimer(ITIMER_REAL, &soon, NULL);
+    for (size_t i = 0;; i++) {
+        free(churned[i % 16]);
+        churned[i % 16] = malloc(200000 + i % 16 * 4096);
+    }
+}
+
 /* One program per way to end. */
 static int end_as(const char *what) {
     static int eight = 8;
@@ -248,6 +270,9 @@ static int end_as(const char *what) {
     if (strcmp(what, "last-thread-0") == 0) {
         REQUIRE(pthread_create(&thread, NULL, leave_late, NULL) == 0);
         pthread_exit(NULL);
+    }
+    if (strcmp(what, "handler") == 0) {
+        be_ended_by_a_handler();
     }
     if (strcmp(what, "abort") == 0) {
         abort();
@@ -287,6 +312,45 @@ static void ends(void) {
     ends_with("-fault", SIGSEGV);
 }
 
+/* Reads what a process has left, and removes it. */
+static void has_left(int folder, const char *name) {
+    static ferry_run_record seen;
+    const int file = openat(folder, name, O_RDONLY);
+    REQUIRE(file >= 0);
+    CHECK(read(file, &seen, offsetof(ferry_run_record, samples)) > 0);
+    CHECK_INT(seen.end, FERRY_RUN_LEFT);
+    close(file);
+    unlinkat(folder, name, 0);
+}
+
+/* _exit may be called in a handler, whatever the thread is at: also where a record is to be ended. */
+static void ends_by_handlers(void) {
+    enum { CHILDREN = 24 };
+    char path[] = "/tmp/ferry-records-XXXXXX";
+    pid_t children[CHILDREN];
+    int records = 0;
+    REQUIRE(mkdtemp(path) != NULL);
+    setenv("FERRY_REPORT", path, 1);
+    for (int i = 0; i < CHILDREN; i++) {
+        REQUIRE(posix_spawn(&children[i], self, NULL, NULL, (char **)arguments("-handler"), environ) == 0);
+    }
+    for (int i = 0; i < CHILDREN; i++) {
+        CHECK_INT(status_of(children[i]), 3 << 8);
+    }
+    unsetenv("FERRY_REPORT");
+    DIR *folder = opendir(path);
+    REQUIRE(folder != NULL);
+    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        if (entry->d_name[0] != '.') {
+            has_left(dirfd(folder), entry->d_name);
+            records++;
+        }
+    }
+    closedir(folder);
+    rmdir(path);
+    CHECK_INT(records, preloaded("ferry_owns") == NULL ? 0 : CHILDREN);
+}
+
 int main(int argc, char **argv) {
     static char path[4096];
     REQUIRE(readlink("/proc/self/exe", path, sizeof path - 1) > 0);
@@ -305,6 +369,7 @@ int main(int argc, char **argv) {
     RUN_CHOSEN(become_others);
     RUN_CHOSEN(daemons);
     RUN_CHOSEN(ends);
+    RUN_CHOSEN(ends_by_handlers);
     CHECK(large_is_well());
     return test_finish();
 }
