@@ -183,16 +183,6 @@ static void count_allocation(ferry_run_heap *heap, size_t bytes, uint64_t taken_
     counter_add(&class->bytes, bytes);
 }
 
-/* A process that was to become another program, and still allocates, has failed to. */
-static void go_on(void) {
-    uint32_t replaced = FERRY_RUN_REPLACED;
-    if (__atomic_load_n(&record->end, __ATOMIC_RELAXED) == replaced &&
-        __atomic_compare_exchange_n(&record->end, &replaced, FERRY_RUN_RUNNING, false, __ATOMIC_RELAXED,
-                                    __ATOMIC_RELAXED)) {
-        counter_set(&record->ended_ns, 0);
-    }
-}
-
 void record_allocation(const void *block, size_t bytes, ferry_run_home home, uint64_t began_ns, void *site) {
     const int saved = errno;
     if (is_open()) {
@@ -200,7 +190,6 @@ void record_allocation(const void *block, size_t bytes, ferry_run_home home, uin
         const unsigned number = sites_number(record, site);
         /* Not before: a new site takes its time, which is none of the block's. */
         const registry_block what = {.bytes = bytes, .born_ns = clock_ns(), .site = number, .home = home};
-        go_on();
         count_allocation(&record->heaps[home], bytes, taken_ns);
         sites_count_allocation(record, number, bytes);
         count_life(block, &what);

@@ -60,7 +60,7 @@ void record_unmeasured(const char *why);
 /* The ordinary heap's blocks under the threshold, as of the end. */
 void record_small(const ferry_run_heap *small);
 
-/* The last entries. A process that lives on after all, as its exec has failed, goes on with its next large block. */
+/* The last entries. */
 void record_end(ferry_run_end end);
 
 #endif

@@ -58,7 +58,7 @@ static const char *what_is_wrong(const ferry_run_record *head, off_t file_bytes)
     if (file_bytes < (off_t)sizeof *head)
         return "it is cut off";
     if (head->nsites > FERRY_RUN_SITES || head->nsamples > FERRY_RUN_SAMPLES || head->pid <= 0 ||
-        head->end > FERRY_RUN_REPLACED || head->device > FERRY_RUN_DEVICE_FORKED ||
+        head->end > FERRY_RUN_LEFT || head->device > FERRY_RUN_DEVICE_FORKED ||
         (head->ended_ns != 0 && head->ended_ns < head->began_ns))
         return "it is damaged";
     return NULL;
@@ -162,7 +162,7 @@ static run_end end_of(const ferry_run_record *record, const ferry_run_record *ne
     if (record->end == FERRY_RUN_EXITED || record->end == FERRY_RUN_LEFT)
         return record->end == FERRY_RUN_EXITED ? RUN_EXITED : RUN_LEFT;
     /* A new program in the same process; a number that is used again would begin with a fork. */
-    if (record->end == FERRY_RUN_REPLACED || (next && next->pid == record->pid && next->forked_from == 0))
+    if (next && next->pid == record->pid && next->forked_from == 0)
         return RUN_REPLACED;
     return kill(record->pid, 0) == 0 || errno == EPERM ? RUN_LIVES : RUN_GONE;
 }

@@ -47,10 +47,9 @@ typedef enum ferry_run_device {
 } ferry_run_device;
 
 typedef enum ferry_run_end {
-    FERRY_RUN_RUNNING,  /* or killed: whoever reads this long after the end knows */
-    FERRY_RUN_EXITED,   /* by exit or by returning from main */
-    FERRY_RUN_LEFT,     /* by _exit or the like */
-    FERRY_RUN_REPLACED, /* by exec */
+    FERRY_RUN_RUNNING, /* or killed, or replaced by exec: whoever reads this long after the end, or the next, knows */
+    FERRY_RUN_EXITED,  /* by exit or by returning from main */
+    FERRY_RUN_LEFT     /* by _exit or the like */
 } ferry_run_end;
 
 typedef struct ferry_run_class {

@@ -62,21 +62,6 @@ static void without_large_blocks_it_is_two_pages(void) {
     CHECK_THAT(seen_blocks * 512 <= 64 * 1024, "%ld blocks", seen_blocks);
 }
 
-static void a_failed_exec_goes_on(void) {
-    open_record();
-    allocate(0, MIB, site(0));
-    record_end(FERRY_RUN_REPLACED);
-    CHECK_UINT(record->end, FERRY_RUN_REPLACED);
-    CHECK(record->ended_ns > 0);
-    CHECK_UINT(record->samples[record->nsamples - 1].live_bytes[FERRY_RUN_PLAIN], MIB);
-    allocate(1, MIB, site(0));
-    CHECK_UINT(record->end, FERRY_RUN_RUNNING);
-    CHECK_UINT(record->ended_ns, 0);
-    record_end(FERRY_RUN_EXITED);
-    allocate(2, MIB, site(0));
-    CHECK_UINT(record->end, FERRY_RUN_EXITED);
-}
-
 static void child_ends(pid_t child) {
     int status = -1;
     CHECK_INT(waitpid(child, &status, 0), child);
@@ -219,7 +204,6 @@ int main(int argc, char **argv) {
     }
     TELL(it_says_who_it_is);
     TELL(without_large_blocks_it_is_two_pages);
-    TELL(a_failed_exec_goes_on);
     TELL(a_child_has_a_record_of_its_own);
 #ifndef __SANITIZE_THREAD__ /* which forks instead */
     TELL(a_vforked_child_counts_as_its_parent);
