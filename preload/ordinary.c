@@ -75,35 +75,41 @@ static uint64_t small_statistic(const char *name, size_t bytes) {
     return arena > 0 ? all - statistic((unsigned)arena - 1, name, bytes) : all;
 }
 
-/* `kind`: jemalloc's "bins" or "lextents", whose sizes are at `sizes`. */
-static void add_classes(ferry_run_heap *out, const char *count, const char *sizes, const char *kind) {
+static uint64_t class_statistic(const char *kind, unsigned class, const char *name) {
+    char path[64];
+    snprintf(path, sizeof path, "%s.%u.%s", kind, class, name);
+    return small_statistic(path, sizeof(uint64_t));
+}
+
+/* `kind`: jemalloc's "bins" or "lextents", whose sizes are at `sizes`. What a thread's cache takes and gives back in
+ * batches are its allocations; the program's are requests. Adds also to `live_blocks`. */
+static void add_classes(ferry_run_heap *out, uint64_t *live_blocks, const char *count, const char *sizes,
+                        const char *kind) {
     const unsigned n = number(count);
     for (unsigned i = 0; i < n; i++) {
         char path[64];
         size_t class_bytes = 0, length = sizeof class_bytes;
         snprintf(path, sizeof path, "%s.%u.size", sizes, i);
         (void)ferry_plain_mallctl(path, &class_bytes, &length, NULL, 0);
-        snprintf(path, sizeof path, "%s.%u.nmalloc", kind, i);
-        const uint64_t allocations = small_statistic(path, sizeof(uint64_t));
+        const uint64_t allocations = class_statistic(kind, i, "nrequests");
+        *live_blocks += class_statistic(kind, i, "nmalloc") - class_statistic(kind, i, "ndalloc");
         ferry_run_class *into = &out->sizes[ferry_run_class_of(class_bytes)];
         into->allocations += allocations;
         into->bytes += allocations * class_bytes;
+        out->allocations += allocations;
         out->allocated_bytes += allocations * class_bytes;
     }
 }
 
 void ordinary_count(ferry_run_heap *out) {
-    uint64_t epoch = 1;
+    uint64_t epoch = 1, live_blocks = 0;
     size_t epoch_bytes = sizeof epoch;
     *out = (ferry_run_heap){0};
     (void)ferry_plain_mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
     (void)ferry_plain_mallctl("epoch", &epoch, &epoch_bytes, &epoch, sizeof epoch);
-    add_classes(out, "arenas.nbins", "arenas.bin", "bins");
-    add_classes(out, "arenas.nlextents", "arenas.lextent", "lextents");
-    out->allocations =
-        small_statistic("small.nmalloc", sizeof(uint64_t)) + small_statistic("large.nmalloc", sizeof(uint64_t));
-    out->frees =
-        small_statistic("small.ndalloc", sizeof(uint64_t)) + small_statistic("large.ndalloc", sizeof(uint64_t));
+    add_classes(out, &live_blocks, "arenas.nbins", "arenas.bin", "bins");
+    add_classes(out, &live_blocks, "arenas.nlextents", "arenas.lextent", "lextents");
+    out->frees = out->allocations > live_blocks ? out->allocations - live_blocks : 0;
     out->live_bytes =
         small_statistic("small.allocated", sizeof(size_t)) + small_statistic("large.allocated", sizeof(size_t));
 }

@@ -89,6 +89,10 @@ def report(tool):
     managed = p[-1]["managed"]
     tool.check((managed["allocations"], managed["frees"]) == (6, 5) and managed["allocated_bytes"] == 13 * MIB, managed)
     tool.check(managed["live_bytes"] == managed["peak_bytes"] == 3 * MIB and managed["warm_blocks"] >= 4, managed)
+    small = p[-1]["small"]
+    tool.check(3000 <= small["allocations"] < 3100 and 3000 <= small["frees"] <= small["allocations"], small)
+    sizes = {size["up_to_bytes"]: size["allocations"] for size in small["sizes"]}
+    tool.check(all(1000 <= sizes[bytes_] < 1100 for bytes_ in (128, 32 << 10, 512 << 10)), sizes)
     tool.check(p[-1]["end"] == "exited" and p[-1]["parent"] == p[0]["pid"], p[-1]["end"])
     result = run(tool, "--report=r.json", "--sites", "--threshold=3M", ALLOCATES)
     written = json.loads(tool.read("r.json"))["processes"][0]
