@@ -64,11 +64,21 @@ static bool occupy_standard_streams(void) {
     return true;
 }
 
+static void (*inherited_xfsz)(int);
+
+/* A file past its size limit is then an error of write(), which is reported and cleaned up after. */
+static void ignore_xfsz(void) {
+    inherited_xfsz = signal(SIGXFSZ, SIG_IGN);
+}
+
+void restore_xfsz(void) {
+    signal(SIGXFSZ, inherited_xfsz);
+}
+
 int main(int argc, char **argv) {
     if (!occupy_standard_streams())
         return EXIT_FAILED;
-    /* A file past its size limit is then an error of write(), which is reported and cleaned up after. */
-    signal(SIGXFSZ, SIG_IGN);
+    ignore_xfsz();
     if (argc < 2)
         return fail_usage(NULL, "a command is missing");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)

@@ -21,9 +21,9 @@ static int become_failed(const char *name, int reason) {
     return reason == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
 }
 
-/* The command ignores SIGXFSZ for itself alone. The reason of a failure. */
+/* The reason of a failure. */
 static int become(char **argv) {
-    signal(SIGXFSZ, SIG_DFL);
+    restore_xfsz();
     execvp(argv[0], argv);
     return errno;
 }

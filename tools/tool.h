@@ -36,6 +36,9 @@ void grouped_text(uint64_t value, char text[SIZE_TEXT]);
 /* "1.50 s", "340 us"; into 32 characters. */
 void time_text(double ns, char text[SIZE_TEXT]);
 
+/* SIGXFSZ, which the command ignores for itself alone, is as it was when the command began. */
+void restore_xfsz(void);
+
 /* The commands: arguments without the program's and the command's names. */
 int command_apply(int argc, char **argv);
 int command_bench(int argc, char **argv);

@@ -146,7 +146,7 @@ def inherited(tool):
     def ignore_some():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
     show = ["cat", "/proc/self/status"]
     for prepare in (None, ignore_some):
