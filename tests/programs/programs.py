@@ -73,16 +73,14 @@ def compare(name: str, program: Program, options: argparse.Namespace) -> Optiona
         except Absent as absent:
             print(f"left out  {name}: there is no {absent}", flush=True)
             return None
-        times = [f"plain {time.monotonic() - began:.1f} s"]
+        print(f"plain     {name}: {plain['summary']}; {time.monotonic() - began:.1f} s", flush=True)
         for setting in options.setting:
             preloaded = {**environment, **SETTINGS[setting], "LD_PRELOAD": options.library}
             began = time.monotonic()
             found = differences(plain, run_one(program, pathlib.Path(scratch), preloaded, options))
-            times.append(f"{setting} {time.monotonic() - began:.1f} s")
-            if found:
-                same = False
-                print(f"DIFFERS   {name}, {setting}:", *found, sep="\n", flush=True)
-    print(f"{'same' if same else 'DIFFERS':9} {name} ({plain['summary']}): {', '.join(times)}", flush=True)
+            same = same and not found
+            print(f"{'DIFFERS' if found else 'same':9} {name}, {setting}; {time.monotonic() - began:.1f} s", *found,
+                  sep="\n", flush=True)
     return same
 
 
