@@ -8,7 +8,7 @@
 # more than one session of ten minutes: name them in two.
 # FERRY_COMMIT names the commit where the folder is no checkout; FERRY_CUPTI and FERRY_CUBLAS name those libraries' files;
 # FERRY_TOTAL_S: seconds in all, default 560; FERRY_REUSE_S: of those, for the suite reuse, default 330; FERRY_RUN_S: of
-# those, for repeating the programs of examples/run, default 30; FERRY_EXAMPLES: the folder with those, built elsewhere
+# those, for repeating the programs of examples/run, default 120; FERRY_EXAMPLES: the folder with those, built elsewhere
 # when there is no nvcc here. No step may have more than 8 GiB of managed memory.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
@@ -199,7 +199,7 @@ run_programs() {
     python=$(numpy_python)
     add_missing_libraries "$programs"/malloc_cublas "$programs"/register_buffer
     "$python" -B tests/run/examples.py "$build/tools/ferry" "$programs" "$script" &&
-        "$python" -B benchmarks/run_programs.py "$build/tools/ferry" "$programs" "$script" --out "$out/run" --time "${FERRY_RUN_S:-30}"
+        "$python" -B benchmarks/run_programs.py "$build/tools/ferry" "$programs" "$script" --out "$out/run" --time "${FERRY_RUN_S:-120}"
 }
 
 nvidia-smi --query-gpu=name,driver_version,memory.free --format=csv,noheader || echo "no nvidia-smi"
@@ -211,7 +211,7 @@ step gpu-tests 380 gpu_tests
 step numpy 120 against_numpy
 step numpy-speed 150 numpy_speed
 step placement 150 placement
-step run 120 run_programs
+step run 240 run_programs
 step reuse $((reuse_s + 60)) reuse
 
 printf '\n== summary, %d s\n' "$SECONDS"

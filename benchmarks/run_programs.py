@@ -205,7 +205,7 @@ def main() -> int:
     parser.add_argument("programs")
     parser.add_argument("script")
     parser.add_argument("--out", required=True, type=Path)
-    parser.add_argument("--time", type=float, default=40, help="seconds after which nothing is repeated; default 40")
+    parser.add_argument("--time", type=float, default=120, help="seconds after which nothing is repeated; default 120")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
