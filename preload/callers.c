@@ -44,7 +44,7 @@ static const char *base_name(const char *path) {
 }
 
 static bool is_cuda(const char *name) {
-    return begins(name, "libcuda.so") || begins(name, "libcudart.so");
+    return begins(name, "libcuda.so") || begins(name, "libcudart");
 }
 
 static bool is_refused(const char *name) {

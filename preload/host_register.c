@@ -4,8 +4,10 @@
  * statically call it directly, past this.
  */
 #include <dlfcn.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "ferry/memory.h"
 
@@ -18,18 +20,41 @@ typedef int (*register_function)(void *, size_t, unsigned);
 typedef int (*unregister_function)(void *);
 typedef int (*get_pointer_function)(void **, void *, unsigned);
 
-/* Behind this library in the order of search, or in one that was opened apart. */
-static void *find(const char *name) {
-    static const char *const libraries[] = {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcuda.so.1"};
-    void *found = dlsym(RTLD_NEXT, name);
-    for (size_t i = 0; found == NULL && i < sizeof libraries / sizeof *libraries; i++) {
-        void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
-        if (library != NULL) {
-            found = dlsym(library, name);
-            dlclose(library);
-        }
+/* The path of one of CUDA's libraries that is loaded. Wheels give the runtime names like libcudart-1234abcd.so.12. */
+struct search {
+    const char *prefix;
+    char path[4096];
+};
+
+static int look_at(struct dl_phdr_info *object, size_t bytes, void *argument) {
+    (void)bytes;
+    struct search *search = argument;
+    const char *slash = strrchr(object->dlpi_name, '/');
+    const char *name = slash == NULL ? object->dlpi_name : slash + 1;
+    const size_t length = strlen(object->dlpi_name);
+    if (strncmp(name, search->prefix, strlen(search->prefix)) != 0 || length >= sizeof search->path) {
+        return 0;
+    }
+    memcpy(search->path, object->dlpi_name, length + 1);
+    return 1;
+}
+
+/* In a library that was opened apart. It is opened anew, which the loader's lock must not be held for. */
+static void *find_apart(const char *prefix, const char *name) {
+    struct search search = {.prefix = prefix};
+    void *library = dl_iterate_phdr(look_at, &search) == 0 ? NULL : dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD);
+    void *found = library == NULL ? NULL : dlsym(library, name);
+    if (library != NULL) {
+        dlclose(library);
     }
     return found;
+}
+
+/* Behind this library in the order of search, else anywhere. */
+static void *find(const char *name) {
+    void *found = dlsym(RTLD_NEXT, name);
+    found = found == NULL ? find_apart("libcudart", name) : found;
+    return found == NULL ? find_apart("libcuda.so", name) : found;
 }
 
 static int pass_register(const char *name, void *block, size_t bytes, unsigned flags, int absent) {
