@@ -19,6 +19,7 @@ enum state {
 
 static _Atomic int state = REFUSED; /* until configured */
 static enum { WHERE_CUDA_IS, ALWAYS } wanted;
+static bool insisted; /* always */
 static const char *backend;
 static _Atomic bool traced;
 
@@ -34,7 +35,8 @@ void device_configure(bool chosen) {
     }
     /* The simulator stands in for a device only where it is asked for, and there it costs no process anything. */
     backend = named == NULL || is(named, "auto") || named[0] == '\0' ? "cuda" : named;
-    wanted = chosen || is(mode, "always") || is(backend, "sim") ? ALWAYS : WHERE_CUDA_IS;
+    insisted = is(mode, "always");
+    wanted = chosen || insisted || is(backend, "sim") ? ALWAYS : WHERE_CUDA_IS;
     atomic_store(&state, UNDECIDED);
 }
 
@@ -45,11 +47,30 @@ static ferry_status start(void) {
     return status == FERRY_INVALID_ARGUMENT ? ferry_init(NULL) : status;
 }
 
+/* Where the host may not touch managed memory while a kernel runs, a program that does not know of it would fault. */
+static bool host_may_touch(void) {
+    for (int device = 0; device < ferry_device_count(); device++) {
+        ferry_device_info info;
+        if (ferry_device_get(device, &info) == FERRY_OK && !info.concurrent_managed_access) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool refuse(const char *why) {
+    record_device(FERRY_RUN_DEVICE_FAILED, why);
+    atomic_store(&state, REFUSED);
+    return false;
+}
+
 static bool start_first(void) {
     if (start() != FERRY_OK) {
-        record_device(FERRY_RUN_DEVICE_FAILED, ferry_error_detail());
-        atomic_store(&state, REFUSED);
-        return false;
+        return refuse(ferry_error_detail());
+    }
+    if (!insisted && !host_may_touch()) {
+        return refuse("a device has no concurrent managed access: the host could touch no large block while a kernel "
+                      "runs (--device=always takes it all the same)");
     }
     record_device(FERRY_RUN_DEVICE_STARTED, ferry_backend_name());
     if (record != NULL) {
