@@ -46,7 +46,8 @@ def run(command: List[str], environment: Dict[str, str]) -> Run:
 
 def find_library(name: str) -> str:
     """Where the loader finds it; empty where it does not."""
-    for folder in ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib"):
+    multiarch = [f"/usr/lib/{machine}-linux-gnu" for machine in ("x86_64", "aarch64")]
+    for folder in multiarch + ["/usr/lib64", "/usr/lib", "/usr/local/lib"]:
         if os.path.exists(os.path.join(folder, name)):
             return os.path.join(folder, name)
     return ""
@@ -54,7 +55,8 @@ def find_library(name: str) -> str:
 
 def allocators(library: str, records: str) -> Dict[str, Dict[str, str]]:
     """The environment of each."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith(("FERRY_", "LD_PRELOAD", "MALLOC_"))}
+    others = ("FERRY_", "LD_PRELOAD", "MALLOC_")
+    own = {name: value for name, value in os.environ.items() if not name.startswith(others)}
     ferry = {**own, "LD_PRELOAD": library, "FERRY_RUN_DEVICE": "never"}
     found = {"glibc": own}
     for name, soname in (("jemalloc", "libjemalloc.so.2"), ("mimalloc", "libmimalloc.so.2")):

@@ -10,7 +10,8 @@ WORDS = "memory page heap array kernel device host copy fault block stream list 
 def text(lines: int, seed: int) -> bytes:
     """Compresses like prose; the same on every machine."""
     chosen = random.Random(seed)
-    return "".join(" ".join(chosen.choices(WORDS, k=9)) + f" {chosen.randrange(10**6)}\n" for _ in range(lines)).encode()
+    return "".join(" ".join(chosen.choices(WORDS, k=9)) + f" {chosen.randrange(10**6)}\n"
+                   for _ in range(lines)).encode()
 
 
 def sqlite3(run: Runner) -> Outcome:
@@ -58,7 +59,7 @@ def history(commits: int) -> bytes:
 def git(run: Runner) -> Outcome:
     run.need("git")
     own = {"GIT_CONFIG_NOSYSTEM": "1", "HOME": str(run.folder), "GIT_CONFIG_COUNT": "3",
-           "GIT_CONFIG_KEY_0": "pack.threads", "GIT_CONFIG_VALUE_0": "1",  # what is found by whom depends on the threads
+           "GIT_CONFIG_KEY_0": "pack.threads", "GIT_CONFIG_VALUE_0": "1",  # threads race for what they find
            "GIT_CONFIG_KEY_1": "core.bigFileThreshold", "GIT_CONFIG_VALUE_1": "1m",
            "GIT_CONFIG_KEY_2": "gc.writeCommitGraph", "GIT_CONFIG_VALUE_2": "true"}
     commits = 2000 if run.full else 120
@@ -72,7 +73,8 @@ def git(run: Runner) -> Outcome:
     blame = run.must("git", "-C", "clone", "blame", "big", **own)
     packs = run.hashes("clone/.git/objects/pack/*.pack", "clone/.git/objects/pack/*.idx")
     return {"summary": f"{commits} commits", "clone": clone, "gc": gc, "fsck": fsck, "log": digest(log),
-            "objects": objects, "blame": digest(blame), "packs": packs, "files": run.hashes("clone/folder*/*", "clone/big")}
+            "objects": objects, "blame": digest(blame), "packs": packs,
+            "files": run.hashes("clone/folder*/*", "clone/big")}
 
 
 def gcc(run: Runner) -> Outcome:
@@ -120,8 +122,8 @@ def round_trip(run: Runner, program: str, *arguments: str) -> Outcome:
     (run.folder / "data").unlink()
     unpacked = run.call(program, "-d", "-q", *(str(run.folder / name) for name in packed_hashes))
     whole = (run.folder / "data").read_bytes() == content
-    return {"summary": f"{len(content) >> 20} MiB", "packed": packed, "packed files": packed_hashes, "unpacked": unpacked,
-            "whole": whole}
+    return {"summary": f"{len(content) >> 20} MiB", "packed": packed, "packed files": packed_hashes,
+            "unpacked": unpacked, "whole": whole}
 
 
 def xz(run: Runner) -> Outcome:
