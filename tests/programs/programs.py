@@ -5,8 +5,8 @@
 
 Each program runs plain first, then in each setting: without a device, and in every process with one (a simulated one)
 at three thresholds, a fork's child having a copy of its parent's memory. What it makes and prints must be the same, to
-the byte; of a test suite, what passes and what fails. `--full` adds those that take minutes: Python's and NumPy's own test
-suites (in the interpreters that TEST_PYTHON and FERRY_PYTHON name), Redis under its benchmark, and stress-ng for
+the byte; of a test suite, what passes and what fails. `--full` adds those that take minutes: Python's and NumPy's own
+test suites (in the interpreters that TEST_PYTHON and FERRY_PYTHON name), Redis under its benchmark, and stress-ng for
 `--seconds`. Programs that are not there are named and left out; with none left the status is 77.
 """
 import argparse

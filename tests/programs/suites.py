@@ -80,8 +80,9 @@ def numpy(run: Runner) -> Outcome:
         raise Absent("Python with NumPy, pytest and hypothesis (set FERRY_PYTHON)")
     folder = pathlib.Path(os.fsdecode(found.stdout.strip()))
     report = run.folder / "report.xml"
+    folders = [str(folder / part / "tests") for part in NUMPY_TESTS]
     status, _, _ = run.call(interpreter, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow",
-                            "-W", "ignore", f"--junitxml={report}", *(str(folder / part / "tests") for part in NUMPY_TESTS),
+                            "-W", "ignore", f"--junitxml={report}", *folders,
                             HYPOTHESIS_STORAGE_DIRECTORY=str(run.folder / "hypothesis"))
     return suite(run, status, report)
 
