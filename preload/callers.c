@@ -247,3 +247,25 @@ bool callers_have_cuda(void) {
     look();
     return atomic_load(&cuda_seen);
 }
+
+struct search {
+    const char *prefix;
+    char *path;
+    size_t bytes;
+};
+
+static int compare(struct dl_phdr_info *object, size_t bytes, void *argument) {
+    (void)bytes;
+    const struct search *search = argument;
+    const size_t path_bytes = strlen(object->dlpi_name) + 1;
+    if (!begins(base_name(object->dlpi_name), search->prefix) || path_bytes > search->bytes) {
+        return 0;
+    }
+    memcpy(search->path, object->dlpi_name, path_bytes);
+    return 1;
+}
+
+bool callers_find_library(const char *prefix, char *path, size_t bytes) {
+    struct search search = {prefix, path, bytes};
+    return dl_iterate_phdr(compare, &search) != 0;
+}

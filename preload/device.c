@@ -21,7 +21,6 @@ static _Atomic int state = REFUSED; /* until configured */
 static enum { WHERE_CUDA_IS, ALWAYS } wanted;
 static bool insisted; /* always */
 static const char *backend;
-static _Atomic bool traced;
 
 static bool is(const char *value, const char *text) {
     return value != NULL && strcmp(value, text) == 0;
@@ -74,8 +73,7 @@ static bool start_first(void) {
     }
     record_device(FERRY_RUN_DEVICE_STARTED, ferry_backend_name());
     if (record != NULL) {
-        atomic_store(&traced, ferry_trace_start() == FERRY_OK);
-        record_unmeasured(atomic_load(&traced) ? "" : ferry_error_detail());
+        record_unmeasured(ferry_trace_start() == FERRY_OK ? "" : ferry_error_detail());
     }
     fork_handle();
     /* Behind those that CUDA has registered while it started, and so run before them. */

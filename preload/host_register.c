@@ -4,11 +4,10 @@
  * statically call it directly, past this.
  */
 #include <dlfcn.h>
-#include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
+#include "callers.h"
 #include "ferry/memory.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -20,29 +19,10 @@ typedef int (*register_function)(void *, size_t, unsigned);
 typedef int (*unregister_function)(void *);
 typedef int (*get_pointer_function)(void **, void *, unsigned);
 
-/* The path of one of CUDA's libraries that is loaded. Wheels give the runtime names like libcudart-1234abcd.so.12. */
-struct search {
-    const char *prefix;
-    char path[4096];
-};
-
-static int look_at(struct dl_phdr_info *object, size_t bytes, void *argument) {
-    (void)bytes;
-    struct search *search = argument;
-    const char *slash = strrchr(object->dlpi_name, '/');
-    const char *name = slash == NULL ? object->dlpi_name : slash + 1;
-    const size_t length = strlen(object->dlpi_name);
-    if (strncmp(name, search->prefix, strlen(search->prefix)) != 0 || length >= sizeof search->path) {
-        return 0;
-    }
-    memcpy(search->path, object->dlpi_name, length + 1);
-    return 1;
-}
-
-/* In a library that was opened apart. It is opened anew, which the loader's lock must not be held for. */
+/* In a library that was opened apart. */
 static void *find_apart(const char *prefix, const char *name) {
-    struct search search = {.prefix = prefix};
-    void *library = dl_iterate_phdr(look_at, &search) == 0 ? NULL : dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD);
+    char path[4096];
+    void *library = callers_find_library(prefix, path, sizeof path) ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
     void *found = library == NULL ? NULL : dlsym(library, name);
     if (library != NULL) {
         dlclose(library);
