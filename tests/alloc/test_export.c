@@ -102,6 +102,18 @@ static void exporting_waits_for_readers_too(void) {
     ferry_free(view.data);
 }
 
+/* The host touches it, and the next use knows; ends the export and frees the block. */
+static void check_noticed_at_once(const ferry_view *view) {
+    if (strcmp(backend_sim_touch_tracking(), "off") != 0) {
+        memset(view->data, 3, BYTES);
+        story_reset();
+        REQUIRE_OK(story_use(view, FERRY_READ, 0, NULL));
+        CHECK_UINT(story_counts().observed_bytes, BYTES);
+    }
+    ferry_export_end(view);
+    ferry_free(view->data);
+}
+
 /* The host's touches are noticed at the first use after them, however seldom they have been before. */
 static void touches_of_an_export_are_noticed_at_once(void) {
     const ferry_view view = story_array(NULL, BYTES, 1);
@@ -110,14 +122,7 @@ static void touches_of_an_export_are_noticed_at_once(void) {
         REQUIRE_OK(story_use(&view, FERRY_READ, 0, NULL));
         REQUIRE_OK(ferry_sync(NULL));
     }
-    if (strcmp(backend_sim_touch_tracking(), "off") != 0) {
-        memset(view.data, 3, BYTES);
-        story_reset();
-        REQUIRE_OK(story_use(&view, FERRY_READ, 0, NULL));
-        CHECK_UINT(story_counts().observed_bytes, BYTES);
-    }
-    ferry_export_end(&view);
-    ferry_free(view.data);
+    check_noticed_at_once(&view);
 }
 
 /* Also when launches had found it in place, and nobody has waited for anything since but the export. */
@@ -127,14 +132,7 @@ static void touches_of_a_settled_export_are_noticed_at_once(void) {
         REQUIRE_OK(story_use(&view, FERRY_READ, 0, NULL));
     }
     REQUIRE_OK(ferry_export_begin(&view));
-    if (strcmp(backend_sim_touch_tracking(), "off") != 0) {
-        memset(view.data, 3, BYTES);
-        story_reset();
-        REQUIRE_OK(story_use(&view, FERRY_READ, 0, NULL));
-        CHECK_UINT(story_counts().observed_bytes, BYTES);
-    }
-    ferry_export_end(&view);
-    ferry_free(view.data);
+    check_noticed_at_once(&view);
 }
 
 static void an_export_ends_with_its_block(void) {
