@@ -35,10 +35,6 @@ void shim_leave(void) {
     pthread_setcancelstate(before, NULL);
 }
 
-bool shim_is_inside(void) {
-    return inside;
-}
-
 static size_t threshold_of(const char *text) {
     size_t bytes;
     return text != NULL && ferry_size_parse(text, &bytes) == FERRY_OK ? bytes : DEFAULT_THRESHOLD_BYTES;

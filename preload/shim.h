@@ -25,6 +25,5 @@ extern __attribute__((visibility("hidden"))) size_t shim_threshold_bytes;
  * program's malloc and free are no cancellation points. False: it was inside. */
 bool shim_enter(void);
 void shim_leave(void);
-bool shim_is_inside(void);
 
 #endif

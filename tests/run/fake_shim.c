@@ -12,7 +12,3 @@ bool shim_enter(void) {
 void shim_leave(void) {
     inside = false;
 }
-
-bool shim_is_inside(void) {
-    return inside;
-}
