@@ -2,6 +2,7 @@
 import ctypes
 import importlib
 import itertools
+import os
 import warnings
 
 import numpy as np
@@ -17,6 +18,9 @@ BINARY = """add subtract multiply divide floor_divide power fmod remainder arcta
     fmin logaddexp logaddexp2 equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor
     bitwise_and bitwise_or bitwise_xor left_shift right_shift""".split()
 TOLERANCE = {"e": 2e-3, "f": 4e-6, "d": 1e-13}
+# Of the types and their pairs that are tried. On a device each is a kernel of its own, which takes 0.15 s to compile:
+# there a sample stands for all, by FERRY_TEST_SEED.
+SHARE = 1 if os.environ.get("FERRY_BACKEND") == "sim" else 0.05
 
 
 def numbers(code, shape, random):
@@ -100,24 +104,34 @@ class Calls(Case):
         if served is not None:
             self.assertEqual(calls, served, text)
 
+    def chosen(self):
+        return self.random.random() < SHARE
+
     def test_every_operation_and_type(self):
         for name, code in itertools.product(UNARY, CODES):
+            if not self.chosen():
+                continue
             x = ferry.asarray(numbers(code, 11, self.random))
             self.compare(getattr(np, name), x)
-        served = 0
+        served = asked = 0
         for name, one, two in itertools.product(BINARY, CODES, CODES):
+            if not self.chosen():
+                continue
             a, b = (ferry.asarray(numbers(code, 11, self.random)) for code in (one, two))
             before = _ferry.calls_served()
             self.compare(getattr(np, name), a, b)
             served += _ferry.calls_served() - before
+            asked += 1
         # Of all pairs most have a loop; a few NumPy refuses, and powers of signed integers are NumPy's.
-        self.assertGreater(served, len(BINARY) * len(CODES) ** 2 * 0.7)
+        self.assertGreater(served, asked * 0.7)
 
     def test_scalars(self):
         scalars = [True, 2, -3, 300, 1 << 40, 2.5, np.float32(1.5), np.float64(2.5), np.int8(3), np.uint64(7),
                    np.array(2), np.array(2.5, "f4"), np.bool_(True)]
         names = ("add", "multiply", "divide", "less", "maximum", "power", "left_shift")
         for name, code, scalar in itertools.product(names, CODES, scalars):
+            if not self.chosen():
+                continue
             x = ferry.asarray(numbers(code, 9, self.random))
             self.compare(getattr(np, name), x, scalar)
             self.compare(getattr(np, name), scalar, x)
