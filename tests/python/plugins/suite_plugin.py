@@ -5,11 +5,13 @@ file FERRY_SUITE_OUTCOMES.
 import json
 import os
 
+import pytest
+
 if os.environ.get("FERRY_SUITE") == "ferry":
     import ferry
     ferry.install(threshold=0, length=0)
 
-_outcomes = {"passed": 0, "failed": {}}
+_outcomes = {"passed": 0, "failed": {}, "launches": 0}
 
 
 def _note(name, report):
@@ -27,8 +29,20 @@ def pytest_collectreport(report):
     _note(report.nodeid, report)
 
 
-def pytest_sessionfinish():
-    if os.environ.get("FERRY_SUITE") == "ferry":
-        _outcomes["launches"] = sum(loop.launches for loop in ferry.loops())
+def _own_launches():
+    return sum(loop.launches for loop in ferry.loops()) if os.environ.get("FERRY_SUITE") == "ferry" else 0
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    """A worker of pytest-xdist's has ended: it has launched what its tests launched."""
+    _outcomes["launches"] += getattr(node, "workeroutput", {}).get("launches", 0)
+
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["launches"] = _own_launches()
+        return
+    _outcomes["launches"] += _own_launches()
     with open(os.environ["FERRY_SUITE_OUTCOMES"], "w") as file:
         json.dump(_outcomes, file)
