@@ -1,5 +1,6 @@
 # ferry_jemalloc: jemalloc 5.3.0, private to ferry, static and position independent; ferry_jemalloc_plain: the same for
-# the ordinary heap of the preload library, whose threads' caches are in static TLS.
+# the ordinary heap of the preload library, whose threads' caches are in static TLS. jemalloc's own headers come with
+# each: preload/fast.c is compiled with what they inline.
 #
 # The release tarball is looked for in .deps/ and $FERRY_DEPS, then in the distribution's source archive, then at
 # upstream's; its hash must be the one below. Each is built once per compiler and set of flags, into
@@ -123,7 +124,7 @@ function(jemalloc_build tarball destination options)
     jemalloc_step(${source} ${CMAKE_COMMAND} -E env --unset=MAKEFLAGS --unset=MAKELEVEL
         ${FERRY_MAKE} -j${cores} lib/libjemalloc_pic.a include/jemalloc/jemalloc.h)
     file(COPY ${source}/lib/libjemalloc_pic.a ${source}/COPYING DESTINATION ${scratch}/out)
-    file(COPY ${source}/include/jemalloc/jemalloc.h DESTINATION ${scratch}/out/include/jemalloc)
+    file(COPY ${source}/include DESTINATION ${scratch}/out FILES_MATCHING PATTERN "*.h")
     file(RENAME ${scratch}/out ${destination})
     file(REMOVE_RECURSE ${scratch})
 endfunction()
@@ -132,7 +133,7 @@ endfunction()
 function(jemalloc_library target folder)
     set(options ${jemalloc_options} ${ARGN})
     ferry_cache_folder(cache)
-    string(SHA256 key "${options};${jemalloc_flags};${CMAKE_C_COMPILER_ID};${CMAKE_C_COMPILER_VERSION};${CMAKE_SYSTEM_PROCESSOR};${CMAKE_SIZEOF_VOID_P}")
+    string(SHA256 key "own headers;${options};${jemalloc_flags};${CMAKE_C_COMPILER_ID};${CMAKE_C_COMPILER_VERSION};${CMAKE_SYSTEM_PROCESSOR};${CMAKE_SIZEOF_VOID_P}")
     string(SUBSTRING ${key} 0 16 key)
     set(built ${cache}/jemalloc-${jemalloc_version}-${key})
     if(NOT EXISTS ${built})

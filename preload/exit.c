@@ -10,8 +10,6 @@
 #include "record.h"
 #include "shim.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 /* A vfork's child is in its parent's memory: the record is not its own. */
 static bool is_recorded(void) {
     return record != NULL && record->pid == getpid();

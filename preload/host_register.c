@@ -9,8 +9,7 @@
 
 #include "callers.h"
 #include "ferry/memory.h"
-
-#define EXPORT __attribute__((visibility("default")))
+#include "shim.h"
 
 /* CUDA's, whose headers are the library's business. */
 enum { CUDA_SUCCESS_CODE = 0, RUNTIME_INSUFFICIENT_DRIVER = 35, DRIVER_NOT_INITIALIZED = 3 };

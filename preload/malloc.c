@@ -1,4 +1,4 @@
-/* The malloc family. What is small, nearly all of it, goes through here in a comparison. */
+/* The malloc family less malloc and free. */
 #include <errno.h>
 #include <stdint.h>
 #include <unistd.h>
@@ -6,25 +6,6 @@
 #include "large.h"
 #include "ordinary.h"
 #include "shim.h"
-
-#define EXPORT __attribute__((visibility("default")))
-#define CALLER() __builtin_extract_return_addr(__builtin_return_address(0))
-
-static inline bool is_large(size_t bytes) {
-    return __builtin_expect(bytes >= shim_threshold_bytes, false);
-}
-
-EXPORT void *malloc(size_t bytes) {
-    return is_large(bytes) ? large_allocate(bytes, 0, false, CALLER()) : ferry_plain_malloc(bytes);
-}
-
-EXPORT void free(void *block) {
-    if (__builtin_expect(large_may_be(block), false)) {
-        large_free(block);
-    } else {
-        ferry_plain_free(block);
-    }
-}
 
 /* Of a product that overflows: more than there can be. */
 static size_t product(size_t count, size_t bytes) {
@@ -34,15 +15,15 @@ static size_t product(size_t count, size_t bytes) {
 
 EXPORT void *calloc(size_t count, size_t bytes) {
     const size_t total = product(count, bytes);
-    return is_large(total) ? large_allocate(total, 0, true, CALLER()) : ferry_plain_calloc(count, bytes);
+    return shim_is_large(total) ? large_allocate(total, 0, true, CALLER()) : ferry_plain_calloc(count, bytes);
 }
 
 static void *reallocate(void *block, size_t bytes, void *caller) {
     if (block == NULL) {
-        return is_large(bytes) ? large_allocate(bytes, 0, false, caller) : ferry_plain_malloc(bytes);
+        return shim_is_large(bytes) ? large_allocate(bytes, 0, false, caller) : ferry_plain_malloc(bytes);
     }
-    return is_large(bytes) || large_may_be(block) ? large_reallocate(block, bytes, caller)
-                                                  : ferry_plain_realloc(block, bytes);
+    return shim_is_large(bytes) || large_may_be(block) ? large_reallocate(block, bytes, caller)
+                                                       : ferry_plain_realloc(block, bytes);
 }
 
 EXPORT void *realloc(void *block, size_t bytes) {
@@ -59,8 +40,8 @@ static bool is_alignment(size_t alignment) {
 
 /* jemalloc does not align what has no bytes. */
 static void *aligned(size_t alignment, size_t bytes, void *caller) {
-    return is_large(bytes) ? large_allocate(bytes, alignment, false, caller)
-                           : ferry_plain_memalign(alignment, bytes == 0 ? 1 : bytes);
+    return shim_is_large(bytes) ? large_allocate(bytes, alignment, false, caller)
+                                : ferry_plain_memalign(alignment, bytes == 0 ? 1 : bytes);
 }
 
 EXPORT int posix_memalign(void **out, size_t alignment, size_t bytes) {

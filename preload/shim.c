@@ -10,6 +10,7 @@
 
 #include "callers.h"
 #include "device.h"
+#include "fast.h"
 #include "ferry/memory.h"
 #include "fork.h"
 #include "record.h"
@@ -66,6 +67,7 @@ __attribute__((constructor)) static void begin(void) {
     fork_configure();
     device_configure(chosen);
     shim_threshold_bytes = threshold_bytes;
+    fast_configure(threshold_bytes);
     if (entered) {
         shim_leave();
     }
