@@ -3,6 +3,7 @@
 set -u
 careful=$1 lacking=$2
 shift 2
+[ -f "$careful" ] && [ -f "$lacking" ] || { echo "no libraries"; exit 1; }
 timeout 60 env LD_PRELOAD="$careful" "$@" || { echo "fails with every care taken"; exit 1; }
 if timeout -s KILL 10 env LD_PRELOAD="$lacking" "$@" >/dev/null 2>&1; then
     echo "passes without the care"

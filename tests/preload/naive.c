@@ -29,8 +29,8 @@ static __thread bool inside;
 static bool begun, forked;
 static volatile bool ended; /* a compiler takes what is stored before the process ends for lost */
 
-#ifdef LACKS_FORK
-/* A lock around everything, of which forks know nothing. */
+#if defined LACKS_FORK || defined LACKS_HANDLER
+/* A lock around everything, of which forks and signals' handlers know nothing. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void enter(void) {
     pthread_mutex_lock(&lock);
@@ -92,8 +92,11 @@ static void *allocate(size_t alignment, size_t bytes, bool zeros, const void *ca
 }
 
 static bool is_managed(const void *block) {
-#ifdef LACKS_END
+#if defined LACKS_END
     return !ended && ferry_owns(block);
+#elif defined LACKS_PARENTS
+    /* A child has no managed memory. */
+    return !forked && ferry_owns(block);
 #else
     return ferry_owns(block);
 #endif
@@ -194,13 +197,52 @@ static void after_fork(void) {
 }
 
 EXPORT void _exit(int status) {
-#ifdef LACKS_VFORK
+#if defined LACKS_VFORK
     /* What must not be done in a parent's memory. */
+    ended = true;
+#elif defined LACKS_HANDLER
+    enter();
     ended = true;
 #endif
     for (;;) {
         syscall(SYS_exit_group, status);
     }
+}
+
+#ifdef LACKS_EXEC
+/* Nothing of this program is left behind an exec that succeeds, in the process that it belongs to. */
+EXPORT int execv(const char *path, char *const *arguments) {
+    ended = true;
+    return execve(path, arguments, environ);
+}
+#endif
+
+#ifdef LACKS_SIGNALS
+static void leave_with(int number) {
+    _exit(128 + number);
+}
+#endif
+
+#ifdef LACKS_THREADS
+/* There is always something to do behind a program's back. */
+static void *work(void *unused) {
+    pause();
+    return unused;
+}
+#endif
+
+/* What a shim does to its process, lacking consideration. */
+static void behave(void) {
+#if defined LACKS_HERITAGE
+    /* It is this program that the variable was set for. */
+    (void)unsetenv("LD_PRELOAD");
+#elif defined LACKS_SIGNALS
+    (void)signal(SIGTERM, leave_with);
+    (void)signal(SIGABRT, leave_with);
+#elif defined LACKS_THREADS
+    pthread_t thread;
+    (void)pthread_create(&thread, NULL, work, NULL);
+#endif
 }
 
 __attribute__((constructor)) static void begin(void) {
@@ -219,10 +261,14 @@ __attribute__((constructor)) static void begin(void) {
 #else
     (void)note_parent, (void)after_fork, (void)mode;
 #endif
+    behave();
     leave();
     begun = true;
 }
 
 __attribute__((destructor)) static void end(void) {
+#ifdef LACKS_SILENCE
+    (void)puts("some blocks were managed");
+#endif
     ended = true;
 }
