@@ -45,8 +45,10 @@ static bool guard_moves(const backend_move *moves, size_t n, const struct sim_sp
 static void place_moves(const backend_move *moves, size_t n, const struct sim_span *spans, struct sim_work *work) {
     sim.tick++;
     for (size_t i = 0; i < n; i++) {
+        uint64_t settled = work->settled;
         sim_span_settle(&spans[i]);
         sim_span_move(&spans[i], &moves[i], work);
+        work->ranges += work->settled - settled < sim_span_bytes(&spans[i]);
         if (moves[i].kind == BACKEND_DISCARD_PREFETCH)
             sim_span_pend(&spans[i]);
         sim_span_unguard(&spans[i]);
@@ -174,7 +176,17 @@ static void time_launch(backend_stream *stream) {
     sim.host_ns += sim_us_ns(link->launch_us);
     sim_stream_extend(stream, &(struct sim_cost){.ns = sim_us_ns(link->kernel_us)});
     stream->launched_ns = sim.host_ns;
+    stream->gone_over = false;
     stream->seen_ns = stream->line_ns + sim_us_ns(link->seen_us);
+}
+
+/* With the lock held. */
+static void go_over(struct sim_work *work, backend_stream *stream) {
+    if (stream->launched_ns == sim.host_ns && stream->gone_over) {
+        work->cached = work->local;
+        work->local = 0;
+    }
+    stream->gone_over = true;
 }
 
 static bool touch_and_push(const backend_touch *touches, size_t n, struct sim_operation *operation,
@@ -183,6 +195,7 @@ static bool touch_and_push(const backend_touch *touches, size_t n, struct sim_op
     sigset_t saved;
     sim_lock(&saved);
     touch_spans(touches, n, operation, stream, &work);
+    go_over(&work, stream);
     account_kernel(&work, stream);
     bool kept = operation->span_count != 0;
     if (kept)

@@ -6,14 +6,24 @@
 /*
  * Where the figures come from.
  *
- * measured: on one H200, PCIe 5 x16, driver 580, CUDA 13.0. Bandwidths and costs per GiB are of 1 GiB; starts are what
- * is left of small round trips (64 KiB to the device at 1.8 GB/s; 4 KiB there and back in 118 µs) when the bandwidth's
- * part is taken off; a group of GPU faults (2 MiB) costs 375 µs in all, one of CPU faults (64 KiB) 9.3 µs. A launch
- * takes the host 4.6 µs with the library's own work (placement.json), and an elementwise kernel on one page at home
- * 12.5 µs until the host has its result (the same); from afar it takes 1.0 to 1.6 µs longer than on the device
- * (calibrations of five machines, and 64 KiB gone over once: reuse.json). Sixteen kernels over 64 KiB from afar take
- * no longer than in place (reuse-small.json): each is over before the next is launched. Between 64 KiB and some MiB a
- * kernel from afar is slower than the row says: 47 µs for 1 MiB, 37 here.
+ * measured: on H200s, PCIe 5 x16, driver 580, CUDA 13.0. Most are differences between epochs of the suite `reuse`
+ * (benchmarks/results/h200/reuse.json) that differ in strategy, action or passes only:
+ *
+ * - prefetch_to_device, remote_…: 1 GiB. Coming home is what differs most from day to day, 62 to 128 ms per GiB; in
+ *   that file it is 105 to 120 for 64 MiB, and 60 to 75 for 1 GiB. discard_to_host_ms likewise: 119, and 50 to 90.
+ * - start_…: what 64 KiB take beside their bytes. further_…: sixteen elements of an array, a page each, take 95 µs each
+ *   to be brought home and placed again, whether they lie in one block or in sixteen.
+ * - launch_us: a launch takes the host 4.6 µs with the library's own work (placement.json); seen_us: an elementwise
+ *   kernel on one page at home 12.5 µs until the host has its result (the same). remote_us: from afar it takes 1.0 to
+ *   1.6 µs longer than on the device.
+ * - device_memory: logarithms of 1 GiB 4.04 TB/s, negated in place 4.18, added up 4.45.
+ * - fault_…, gpu_…_us, cpu_fault_us: 64 KiB, 1 MiB, and 64 MiB whole or sixteen pages of it, under the policy `none`.
+ *   One thread that faulted 1 GiB home took 152 and 193 ms; kernels that faulted 1 GiB in took 192 ms in the first
+ *   measurements, 110 in that file.
+ *
+ * wave_bytes: threads that a device holds at once, by its data sheet, times the 16 bytes that each loads before it
+ * stores. Such a wave's loads and stores do not overlap: 1 MiB read and written takes 40 µs, the sum of both, 64 MiB
+ * hardly more than the larger.
  *
  * derived: from the measured row. The time of a byte that the driver moves is the link's, which a pinned copy shows (55
  * GB/s there, each way), and the driver's own, which does not depend on the link: 1 / rate = 1 / measured - 1 / 55 + 1
@@ -25,9 +35,17 @@
 
 /* The driver's and the host's own costs, as measured. */
 #define DRIVER_COSTS                                                                                                   \
-    .fill_device_ms = 5.1, .discard_to_device_ms = 7.0, .settled_ms = 1.205, .call_us = 3.7, .start_to_device_us = 35, \
-    .start_to_host_us = 65, .launch_us = 4.6, .kernel_us = 2.5, .seen_us = 3.9, .remote_us = 1.4, .gpu_fault_us = 150, \
-    .cpu_fault_us = 5, .observe_us = 0.4
+    .fill_device_ms = 5.1, .discard_to_device_ms = 7.0, .settled_ms = 1.205, .call_us = 3.7, .start_to_device_us = 22, \
+    .start_to_host_us = 40, .further_to_device_us = 30, .further_to_host_us = 70, .launch_us = 4.6, .kernel_us = 2.5,  \
+    .seen_us = 3.9, .remote_us = 1.4, .gpu_fault_us = 130, .gpu_replay_us = 130, .gpu_group_us = 60,                   \
+    .cpu_fault_us = 8, .observe_us = 0.4
+
+/* Stores are posted: a kernel ends when the last of them have so far to go. The host learns of it after they arrive. */
+#define POSTED_NS 1200
+/* What a launch goes over again comes from the device's cache: a product of 64 MiB matrices in tiles of 64 by 64 does
+ * at 7.2 TB/s where the memory does 4.1. */
+#define CACHE_TIMES 1.75
+#define REPLAY_BYTES 65536 /* pages that are faulted on together are served together */
 
 static const struct sim_link links[] = {
     /* All measured. */
@@ -36,16 +54,17 @@ static const struct sim_link links[] = {
         .device = "simulated H200 (PCIe 5)",
         .concurrent = true,
         .prefetch_to_device = 50,
-        .prefetch_to_host = 16,
+        .prefetch_to_host = 10.2,
         .between_devices = 136,
         .remote_read = 51,
         .remote_write = 53,
         .remote_both = 84,
-        .device_memory = 3400,
-        .fault_to_device = 9.3,
-        .fault_to_host = 15,
+        .device_memory = 4100,
+        .wave_bytes = 132 * 2048 * 16,
+        .fault_to_device = 14,
+        .fault_to_host = 12,
         .fill_host_ms = 180,
-        .discard_to_host_ms = 50,
+        .discard_to_host_ms = 110,
         DRIVER_COSTS,
     },
     /*
@@ -59,16 +78,17 @@ static const struct sim_link links[] = {
         .device = "simulated A100 (PCIe 4)",
         .concurrent = true,
         .prefetch_to_device = 23.9,
-        .prefetch_to_host = 11.9,
+        .prefetch_to_host = 8.34,
         .between_devices = 22,
         .remote_read = 25.1,
         .remote_write = 24.1,
         .remote_both = 36,
         .device_memory = 1355,
-        .fault_to_device = 7.73,
-        .fault_to_host = 11.3,
+        .wave_bytes = 108 * 2048 * 16,
+        .fault_to_device = 10.7,
+        .fault_to_host = 9.51,
         .fill_host_ms = 180,
-        .discard_to_host_ms = 50,
+        .discard_to_host_ms = 110,
         DRIVER_COSTS,
     },
     /*
@@ -85,16 +105,17 @@ static const struct sim_link links[] = {
         .concurrent = true,
         .host_page_tables = true,
         .prefetch_to_device = 223,
-        .prefetch_to_host = 163,
+        .prefetch_to_host = 120,
         .between_devices = 136,
         .remote_read = 342,
         .remote_write = 297,
         .remote_both = 486,
         .device_memory = 3400,
-        .fault_to_device = 10.9,
-        .fault_to_host = 19.3,
+        .wave_bytes = 132 * 2048 * 16,
+        .fault_to_device = 17.9,
+        .fault_to_host = 14.6,
         .fill_host_ms = 42,
-        .discard_to_host_ms = 3.1,
+        .discard_to_host_ms = 6.9,
         DRIVER_COSTS,
     },
     /*
@@ -107,16 +128,17 @@ static const struct sim_link links[] = {
         .device = "simulated T4 (PCIe 3 x4)",
         .concurrent = true,
         .prefetch_to_device = 3.18,
-        .prefetch_to_host = 2.80,
+        .prefetch_to_host = 2.55,
         .between_devices = 3.2,
         .remote_read = 2.97,
         .remote_write = 3.08,
         .remote_both = 4.89,
         .device_memory = 240,
-        .fault_to_device = 2.49,
-        .fault_to_host = 2.77,
+        .wave_bytes = 40 * 1024 * 16,
+        .fault_to_device = 2.73,
+        .fault_to_host = 2.65,
         .fill_host_ms = 180,
-        .discard_to_host_ms = 50,
+        .discard_to_host_ms = 110,
         DRIVER_COSTS,
     },
     /* Not measured: everything goes over at a launch, as fast as pageable memory is copied on the measured machine (7
@@ -132,10 +154,11 @@ static const struct sim_link links[] = {
         .remote_write = 7,
         .remote_both = 12,
         .device_memory = 3400,
+        .wave_bytes = 132 * 2048 * 16,
         .fault_to_device = 7,
         .fault_to_host = 12,
         .fill_host_ms = 180,
-        .discard_to_host_ms = 50,
+        .discard_to_host_ms = 110,
         DRIVER_COSTS,
     },
 };
@@ -183,14 +206,20 @@ static double fill_ns(const struct sim_link *link, const struct sim_work *work) 
     return per_gib(work->filled_device, link->fill_device_ms) + per_gib(work->filled_host, link->fill_host_ms);
 }
 
+/* What a call takes before the first byte crosses: its first range, and each further one. A call moves one way. */
+static double start_ns(const struct sim_link *link, const struct sim_work *work) {
+    bool home = work->to_host || work->discarded_to_host, in = work->to_device || work->between;
+    double further = work->ranges > 1 ? (double)(work->ranges - 1) : 0;
+    double ns = in ? link->start_to_device_us * 1e3 : 0;
+    if (home || work->evicted)
+        ns += link->start_to_host_us * 1e3;
+    return ns + further * (home ? link->further_to_host_us : link->further_to_device_us) * 1e3;
+}
+
 struct sim_cost sim_link_move_cost(const struct sim_link *link, const struct sim_work *work) {
     double to_device = at_rate(work->to_device, link->prefetch_to_device);
     double to_host = at_rate(work->to_host + work->evicted, link->prefetch_to_host);
-    double ns = to_device + to_host + at_rate(work->between, link->between_devices);
-    if (work->to_device || work->between)
-        ns += link->start_to_device_us * 1e3;
-    if (work->to_host || work->evicted)
-        ns += link->start_to_host_us * 1e3;
+    double ns = to_device + to_host + at_rate(work->between, link->between_devices) + start_ns(link, work);
     ns += fill_ns(link, work) + per_gib(work->settled, link->settled_ms);
     ns += per_gib(work->discarded_to_device, link->discard_to_device_ms);
     ns += per_gib(work->discarded_to_host, link->discard_to_host_ms);
@@ -198,22 +227,40 @@ struct sim_cost sim_link_move_cost(const struct sim_link *link, const struct sim
 }
 
 /* Both directions at once are limited by each direction and by their sum. */
-static double remote_ns(const struct sim_link *link, uint64_t read, uint64_t written) {
-    double one = larger(at_rate(read, link->remote_read), at_rate(written, link->remote_write));
-    return larger(one, at_rate(read + written, link->remote_both));
+static double together_ns(const struct sim_link *link, double read, double written) {
+    double one = larger(read / link->remote_read, written / link->remote_write);
+    return larger(one, (read + written) / link->remote_both);
+}
+
+/* The first wave loads before anything is stored; from then on loads and stores go side by side. */
+static double remote_ns(const struct sim_link *link, const struct sim_work *work) {
+    double posted = POSTED_NS * link->remote_write, read = (double)work->remote_read;
+    double written = larger((double)work->remote_write - posted, 0);
+    double first = written > 0 && read > link->wave_bytes ? link->wave_bytes : read;
+    return first / link->remote_read + together_ns(link, read - first, written);
+}
+
+/* Faults as such, without what they move. */
+static double faults_ns(const struct sim_link *link, const struct sim_work *work) {
+    if (!work->gpu_faults)
+        return 0;
+    bool replayed = work->faulted_to_device + work->faulted_between + work->filled_device > REPLAY_BYTES;
+    double us = link->gpu_fault_us + (double)work->gpu_faults * link->gpu_group_us;
+    return (replayed ? us + link->gpu_replay_us : us) * 1e3;
 }
 
 /* Faults, and pages that have to be made first, stop the kernel; otherwise the slowest of its paths to memory decides.
  */
 struct sim_cost sim_link_kernel_cost(const struct sim_link *link, const struct sim_work *work) {
-    double remote = remote_ns(link, work->remote_read, work->remote_write);
+    double remote = remote_ns(link, work);
     double faulted = at_rate(work->faulted_to_device, link->fault_to_device);
     double evicted = at_rate(work->evicted, link->prefetch_to_host);
-    double ns = larger(remote, at_rate(work->local, link->device_memory));
+    double local = at_rate(work->local, link->device_memory);
+    double ns = larger(remote, local + at_rate(work->cached, CACHE_TIMES * link->device_memory));
     ns = larger(ns, at_rate(work->peer, link->between_devices));
-    if (remote > 0)
+    if (work->remote_read || work->remote_write)
         ns += link->remote_us * 1e3;
-    ns += fill_ns(link, work) + (double)work->gpu_faults * link->gpu_fault_us * 1e3 + faulted + evicted;
+    ns += fill_ns(link, work) + faults_ns(link, work) + faulted + evicted;
     ns += at_rate(work->faulted_between, link->between_devices);
     return (struct sim_cost){
         .ns = whole(ns),
@@ -238,9 +285,9 @@ ferry_link_costs sim_link_costs(const struct sim_link *link) {
         .fill_host_ns_per_byte = per_gib(1, link->fill_host_ms),
         .remote_ns = link->remote_us * 1e3,
         .hidden_ns = larger(link->launch_us - link->kernel_us, 0) * 1e3,
-        .remote_read_ns_per_byte = remote_ns(link, 1, 0),
-        .remote_write_ns_per_byte = remote_ns(link, 0, 1),
-        .remote_both_ns_per_byte = remote_ns(link, 1, 1),
+        .remote_read_ns_per_byte = together_ns(link, 1, 0),
+        .remote_write_ns_per_byte = together_ns(link, 0, 1),
+        .remote_both_ns_per_byte = together_ns(link, 1, 1),
         .device_ns_per_byte = at_rate(1, link->device_memory),
     };
 }

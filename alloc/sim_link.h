@@ -18,19 +18,24 @@ struct sim_link {
     double prefetch_to_device, prefetch_to_host, between_devices; /* GB/s, populated pages */
     double remote_read, remote_write, remote_both;                /* GB/s; both: the sum of the two directions */
     double device_memory;                                         /* GB/s */
-    double fault_to_device, fault_to_host;                        /* GB/s beside the cost of the faults themselves */
+    double wave_bytes;                     /* what a kernel's threads that run at once load before they store */
+    double fault_to_device, fault_to_host; /* GB/s beside the cost of the faults themselves */
 
     double fill_device_ms, fill_host_ms;             /* per GiB: never-touched pages that appear there */
     double discard_to_device_ms, discard_to_host_ms; /* per GiB: pages placed without their contents */
     double settled_ms;                               /* per GiB: pages that a move finds in place */
 
-    double call_us;                              /* a move call, on the host's line */
-    double start_to_device_us, start_to_host_us; /* a move of which bytes cross, on the stream's line */
-    double launch_us, kernel_us, seen_us;        /* a launch: on the host's line; on the stream's; until the host, which
-                                                    waits for it, knows that it has ended */
-    double remote_us;                            /* what a kernel that crosses the bus takes longer, however little */
-    double gpu_fault_us, cpu_fault_us;           /* one group of faults */
-    double observe_us;                           /* a question about the host's page tables, on the host's line */
+    double call_us;                                  /* a move call, on the host's line */
+    double start_to_device_us, start_to_host_us;     /* a move of which bytes cross, on the stream's line */
+    double further_to_device_us, further_to_host_us; /* each range of the same call after the first */
+    double launch_us, kernel_us, seen_us; /* a launch: on the host's line; on the stream's; until the host, which
+                                             waits for it, knows that it has ended */
+    double remote_us;                     /* what a kernel that crosses the bus takes longer, however little */
+    double gpu_fault_us;                  /* a kernel that faults, until the driver has begun to serve it */
+    double gpu_replay_us;                 /* the same once more, where it faults on more than 64 KiB */
+    double gpu_group_us;                  /* each block of which pages are brought */
+    double cpu_fault_us;                  /* a fault of the host's */
+    double observe_us;                    /* a question about the host's page tables, on the host's line */
 };
 
 /* What one call makes the machine do: bytes by cause, and groups of faults. */
@@ -44,7 +49,9 @@ struct sim_work {
     uint64_t remote_read, remote_write;          /* crossed the bus under a kernel's loads and stores */
     uint64_t peer;                               /* the same between two devices */
     uint64_t local;                              /* device memory that a kernel goes over */
+    uint64_t cached;                             /* and goes over again within the same launch */
     uint64_t gpu_faults;
+    uint64_t ranges; /* of a move, that are not in place */
 };
 
 /* The row of that name; NULL when there is none. */

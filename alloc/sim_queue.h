@@ -42,6 +42,7 @@ struct backend_stream {
     uint64_t line_ns;     /* when the work issued so far ends */
     uint64_t launched_ns; /* when, on the host's line, the latest kernel was launched */
     uint64_t seen_ns;     /* when the host can know that it has ended */
+    bool gone_over;       /* what it uses has been declared: what is declared again, it goes over again */
     struct sim_operation *head, *tail;
     struct sim_operation *running; /* taken from the head by some thread; the next one has to wait for it */
     backend_stream *next;

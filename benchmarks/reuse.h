@@ -92,8 +92,10 @@ ferry_status reuse_run_epoch(struct reuse_run *run, double *seconds);
 void reuse_run_explain(const struct reuse_run *run, char *text, size_t bytes);
 void reuse_run_close(struct reuse_run *run);
 
-/* The host's part alone on ordinary memory, for arrays of n elements: seconds, the median of some. 0 on the virtual
- * clock, which does not count it. */
+/* Bytes that the host's part goes over, of an array of n elements. */
+size_t reuse_touched_bytes(enum reuse_action action, size_t n);
+/* The host's part alone on ordinary memory, for arrays of n elements: seconds, the median of some. On the virtual
+ * clock, which does not count it, what it takes on the modelled machine. */
 double reuse_host_alone(enum reuse_action action, size_t n);
 
 /* Bytes, by the library's account. */

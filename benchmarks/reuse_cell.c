@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "explicit.h"
-#include "pool.h"
+#include "host_model.h"
 #include "reuse.h"
 
 #define UNMEASURED 2 /* epochs: the first, in which the inputs are filled, and one to learn from */
@@ -192,10 +191,23 @@ static double act_alone(struct content *content, enum reuse_action action, doubl
     return now_seconds() - begin;
 }
 
+/* For the virtual clock, which does not count it. */
+static double model_alone(enum reuse_action action, size_t n) {
+    static const enum host_work works[REUSE_ACTIONS] = {
+        [REUSE_OVERWRITE] = HOST_STORES, [REUSE_UPDATE] = HOST_UPDATES, [REUSE_READ] = HOST_LOADS};
+    if (action == REUSE_NOTHING)
+        return 0;
+    if (action == REUSE_SAMPLE)
+        return host_model_looks(CONTENT_PROBES, n * sizeof(double));
+    return host_model_loop(works[action], reuse_touched_bytes(action, n));
+}
+
 double reuse_host_alone(enum reuse_action action, size_t n) {
     static struct samples samples;
     struct content content = content_new(n, false);
-    double *array = clock_is_virtual() || action == REUSE_NOTHING ? NULL : malloc(n * sizeof *array);
+    if (clock_is_virtual())
+        return model_alone(action, n);
+    double *array = action == REUSE_NOTHING ? NULL : malloc(n * sizeof *array);
     if (!array)
         return 0;
     content_overwrite(&content, array);

@@ -8,6 +8,9 @@
 /* A tiled product goes over its inputs once for every so many rows or columns; of cuBLAS's tiles for double precision
  * this is the narrowest. */
 #define TILE 32
+#define WIDE_TILE 64
+#define NARROW_TILE 23
+#define MULTIPROCESSORS 132
 
 static ferry_operand operand(const ferry_array *array, ferry_access access, int passes) {
     return (ferry_operand){.view = &array->view, .access = access, .passes = passes};
@@ -45,13 +48,27 @@ static ferry_status pass_sum(const struct reuse_run *run) {
                        : ferry_launch(run->setup->kernels.sum, bench_grid_sum(), args, 3, NULL);
 }
 
+/* The tiles that the virtual clock takes cuBLAS to work in: wide ones where those keep the device's multiprocessors
+ * busy. On an H200 a product of 64 MiB matrices takes as long across the bus as loads of them by tiles of 64; products
+ * of 64 KiB and 1 MiB take as long as loads by tiles of 23, their latency included. */
+static int modelled_tile(int side) {
+    return (side / WIDE_TILE) * (side / WIDE_TILE) >= MULTIPROCESSORS ? WIDE_TILE : NARROW_TILE;
+}
+
 /* On the virtual clock the tiles' passes over the inputs are declared one by one: each crosses what is remote. */
 static ferry_status complete_product(const struct reuse_run *run, const ferry_operand *operands) {
+    int tile = modelled_tile(run->cell->side);
     ferry_status status = FERRY_OK;
-    for (int column = TILE; run->setup->modelled && column < run->cell->side && !status; column += TILE)
+    for (int column = tile; run->setup->modelled && column < run->cell->side && !status; column += tile)
         status = ferry_complete(operands, 2, NULL);
     ferry_status completed = ferry_complete(operands, 3, NULL);
     return status ? status : completed;
+}
+
+/* For the virtual clock: a call of cuBLAS keeps the host for as long as two launches. */
+static ferry_status enqueue_modelled(const struct reuse_run *run) {
+    ferry_status status = bench_enqueue_nothing(&run->setup->kernels);
+    return status ? status : bench_enqueue_nothing(&run->setup->kernels);
 }
 
 /* What somebody says who knows how products are made: every tile of the result takes the inputs' rows and columns once.
@@ -64,7 +81,7 @@ static ferry_status pass_product(const struct reuse_run *run) {
     ferry_status status = ferry_acquire(operands, 3, NULL);
     if (status)
         return status;
-    status = run->setup->modelled ? bench_enqueue_nothing(&run->setup->kernels)
+    status = run->setup->modelled ? enqueue_modelled(run)
                                   : product_enqueue(run->device[2], run->device[0], run->device[1], run->cell->side,
                                                     ferry_stream_native(NULL));
     ferry_status completed = complete_product(run, operands);

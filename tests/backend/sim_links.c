@@ -9,8 +9,8 @@ static void rows_add_up(void) {
     REQUIRE(link != NULL);
     CHECK(sim_link_default(true) == link);
     struct sim_work up = {.to_device = GIB}, down = {.to_host = GIB}, none = {0};
-    CHECK_UINT(sim_link_move_cost(link, &up).ns, 21474836 + 35000);   /* 1073741824 / 50 */
-    CHECK_UINT(sim_link_move_cost(link, &down).ns, 67108864 + 65000); /* 1073741824 / 16 */
+    CHECK_UINT(sim_link_move_cost(link, &up).ns, 21474836 + 22000);    /* 1073741824 / 50 */
+    CHECK_UINT(sim_link_move_cost(link, &down).ns, 105268806 + 40000); /* 1073741824 / 10.2 */
     CHECK_UINT(sim_link_move_cost(link, &none).ns, 0);
     struct sim_work lost = {.discarded_to_device = GIB / 2, .settled = GIB}, fresh = {.filled_device = GIB};
     CHECK_UINT(sim_link_move_cost(link, &lost).ns, 3500000 + 1205000);
@@ -20,22 +20,23 @@ static void rows_add_up(void) {
     CHECK_UINT(sim_link_kernel_cost(link, &made).ns, 45000000);
 
     struct sim_work both = {.remote_read = GIB, .remote_write = GIB}, read = {.remote_read = GIB};
-    CHECK_UINT(sim_link_kernel_cost(link, &both).ns, 25565282 + 1400); /* 2147483648 / 84 */
+    /* 4325376 / 51 for the first wave, then 84 GB/s but for the last 1.2 µs of stores */
+    CHECK_UINT(sim_link_kernel_cost(link, &both).ns, 84811 + 25513032 + 1400);
     CHECK_UINT(sim_link_kernel_cost(link, &read).ns, 21053761 + 1400); /* 1073741824 / 51 */
     struct sim_work local = {.local = 2 * GIB}, faults = {.gpu_faults = 512, .faulted_to_device = GIB};
-    CHECK_UINT(sim_link_kernel_cost(link, &local).ns, 631613); /* 2147483648 / 3400: the measured 0.6 ms */
-    CHECK_UINT(sim_link_kernel_cost(link, &faults).ns,
-               76800000 + 115456110); /* 512 × 150 µs, 1073741824 / 9.3: the measured 192 ms */
+    CHECK_UINT(sim_link_kernel_cost(link, &local).ns, 523776); /* 2147483648 / 4100: the measured 0.52 to 0.53 ms */
+    /* 130 + 130 + 512 × 60 µs, 1073741824 / 14: the measured 110 ms */
+    CHECK_UINT(sim_link_kernel_cost(link, &faults).ns, 30980000 + 76695845);
     struct sim_cost cost = sim_link_kernel_cost(link, &both);
-    CHECK_UINT(cost.to_device_ns, 25565282);
-    CHECK_UINT(cost.to_host_ns, 25565282);
+    CHECK_UINT(cost.to_device_ns, 25597843);
+    CHECK_UINT(cost.to_host_ns, 25597843);
     cost = sim_link_kernel_cost(link, &read);
     CHECK_UINT(cost.to_device_ns, 21053761);
     CHECK_UINT(cost.to_host_ns, 0);
     cost = sim_link_move_cost(link, &down);
     CHECK_UINT(cost.to_device_ns, 0);
-    CHECK_UINT(cost.to_host_ns, 67108864);
-    CHECK_UINT(sim_link_cpu_fault_ns(link, 65536), 5000 + 4369); /* × 16384: 153.5 ms, measured 152 */
+    CHECK_UINT(cost.to_host_ns, 105268806);
+    CHECK_UINT(sim_link_cpu_fault_ns(link, 65536), 8000 + 5461);
 }
 
 /* The measurements that the row was made from, in ms for 1 GiB. */
@@ -100,7 +101,7 @@ static void a_chain_costs_what_was_measured(void) {
     CHECK_CLOSE(chain(stream), 6.4, 0.05);
     CHECK_OK(machine_move(x, CHAIN, 0, BACKEND_PREFETCH, stream));
     CHECK_OK(machine->stream_sync(stream));
-    CHECK_CLOSE(chain(stream), 1.9, 0.05);
+    CHECK_CLOSE(chain(stream), 1.9, 0.08); /* with sines and logarithms, of which the clock knows nothing */
     CHECK_CLOSE(fused(stream), 1.5, 0.05);
 }
 
@@ -124,9 +125,9 @@ static void derived_rows_follow_their_rule(void) {
     check_derived("a100-pcie4", 25, 25);
     check_derived("gh200", 375, 297);
     check_derived("slow", 3.2, 3.2);
-    CHECK_CLOSE(sim_link_find("a100-pcie4")->prefetch_to_host, moved_at(16, 25), 0.005);
-    CHECK_CLOSE(slow->prefetch_to_host, moved_at(16, 3.2), 0.005);
-    CHECK_CLOSE(sim_link_find("gh200")->prefetch_to_host, 1 / ((1 / 16.0 - 1 / 55.0) / 16 + 1 / 297.0), 0.005);
+    CHECK_CLOSE(sim_link_find("a100-pcie4")->prefetch_to_host, moved_at(10.2, 25), 0.005);
+    CHECK_CLOSE(slow->prefetch_to_host, moved_at(10.2, 3.2), 0.005);
+    CHECK_CLOSE(sim_link_find("gh200")->prefetch_to_host, 1 / ((1 / 10.2 - 1 / 55.0) / 16 + 1 / 297.0), 0.005);
     CHECK_CLOSE(slow->remote_read, 3.2 * 51 / 55, 0.005);
     CHECK_CLOSE(slow->remote_write, 3.2 * 53 / 55, 0.005);
     CHECK_CLOSE(slow->remote_both, 3.2 * 84 / 55, 0.005);
@@ -172,9 +173,13 @@ static const double near = 0.05;
 static void kernels_agree(uint32_t *touched, uint32_t *fresh, size_t bytes, const ferry_link_costs *c,
                           backend_stream *stream) {
     const double n = (double)bytes;
-    double write = c->remote_ns + n * c->remote_write_ns_per_byte;
-    CHECK_CLOSE(touch_ns(touched, bytes, FERRY_READ, stream), c->remote_ns + n * c->remote_read_ns_per_byte, near);
-    CHECK_CLOSE(touch_ns(touched, bytes, FERRY_READWRITE, stream), c->remote_ns + n * c->remote_both_ns_per_byte, near);
+    double loads = n * c->remote_read_ns_per_byte, stores = n * c->remote_write_ns_per_byte - 1200; /* posted */
+    double read = c->remote_ns + loads, write = c->remote_ns + (stores > 0 ? stores : 0);
+    CHECK_CLOSE(touch_ns(touched, bytes, FERRY_READ, stream), read, near);
+    double both = touch_ns(touched, bytes, FERRY_READWRITE, stream);
+    CHECK_THAT(both + 1 >= read && both <= read + write, "%g, of %g and %g", both, read, write);
+    if (bytes >= 8 * BLOCK) /* the first wave, which loads before it stores, is a small part */
+        CHECK_CLOSE(both, c->remote_ns + n * c->remote_both_ns_per_byte, 0.1);
     CHECK_CLOSE(touch_ns(touched, bytes, FERRY_WRITE, stream), write, near);
     CHECK_CLOSE(touch_ns(fresh, bytes, FERRY_WRITE, stream), write + n * c->fill_host_ns_per_byte, near);
     CHECK_OK(machine_move(touched, bytes, 0, BACKEND_PREFETCH, stream));
@@ -183,7 +188,8 @@ static void kernels_agree(uint32_t *touched, uint32_t *fresh, size_t bytes, cons
         CHECK_CLOSE(touch_ns(touched, bytes, FERRY_READ, stream), n * c->device_ns_per_byte, near);
 }
 
-/* The cost of a call that moves is part of to_device_ns and to_host_ns; what crosses nothing pays the call alone. */
+/* The cost of a call that moves is part of to_device_ns and to_host_ns; what is placed on the device without its
+ * contents, or made, pays the call alone. */
 static void moves_agree(uint32_t *a, uint32_t *b, size_t bytes, const ferry_link_costs *c, backend_stream *stream) {
     const double n = (double)bytes, call = 3700;
     CHECK_CLOSE(move_ns(a, bytes, FERRY_PLACE_HOST, BACKEND_PREFETCH, stream), call + n * c->fill_host_ns_per_byte,
@@ -195,7 +201,7 @@ static void moves_agree(uint32_t *a, uint32_t *b, size_t bytes, const ferry_link
     CHECK_CLOSE(move_ns(a, bytes, 0, BACKEND_DISCARD_PREFETCH, stream), call + n * c->discard_to_device_ns_per_byte,
                 near);
     CHECK_CLOSE(move_ns(a, bytes, FERRY_PLACE_HOST, BACKEND_DISCARD_PREFETCH, stream),
-                call + n * c->discard_to_host_ns_per_byte, near);
+                c->to_host_ns + n * c->discard_to_host_ns_per_byte, near);
 }
 
 static void costs_agree_with_the_clock(size_t bytes, const ferry_link_costs *c) {

@@ -76,10 +76,9 @@ void places_check(const struct world *world, struct slot *slot, uint64_t recipe)
     }
 }
 
-/* Marks what lies in the aligned group of pages that the driver brings home with one of them. */
+/* Marks what lies in the block of which the driver may bring anything home with one of its pages. */
 static void stray_around(struct world *world, const char *page) {
-    enum { GROUP_BYTES = 64 << 10 };
-    const uintptr_t low = (uintptr_t)page / GROUP_BYTES * GROUP_BYTES, high = low + GROUP_BYTES;
+    const uintptr_t low = (uintptr_t)page / FERRY_BLOCK_BYTES * FERRY_BLOCK_BYTES, high = low + FERRY_BLOCK_BYTES;
     for (int i = 0; i <= SLOTS; i++) {
         struct slot *slot = &world->slots[i];
         const uintptr_t block = (uintptr_t)slot->block;
