@@ -4,12 +4,14 @@
 # Builds in BUILD (default build/h200) unless that holds a build already, then runs the tests labelled gpu, the same under
 # compute-sanitizer, every operation against NumPy, the foundation benchmark and the suites of `ferry bench`. A step that
 # fails or is too slow does not stop the next. Logs and JSON go to $OUT, or ./results. With no network, jemalloc's tarball
-# has to lie in .deps/. The steps: foundation sanitizer gpu-tests numpy numpy-speed placement run reuse. All of them take
-# more than one session of ten minutes: name them in two.
+# has to lie in .deps/, as does the terrain for k-means (docs/benchmarks.md) where there is no matplotlib. The steps:
+# foundation sanitizer gpu-tests numpy numpy-speed placement run programs reuse. All of them take more than one session of
+# ten minutes: name them in two.
 # FERRY_COMMIT names the commit where the folder is no checkout; FERRY_CUPTI and FERRY_CUBLAS name those libraries' files;
 # FERRY_TOTAL_S: seconds in all, default 560; FERRY_REUSE_S: of those, for the suite reuse, default 330; FERRY_RUN_S: of
 # those, for repeating the programs of examples/run, default 120; FERRY_EXAMPLES: the folder with those, built elsewhere
-# when there is no nvcc here. No step may have more than 8 GiB of managed memory.
+# when there is no nvcc here; FERRY_PROGRAMS_S: for repeating those of benchmarks/programs, default 100. No step may have
+# more than 8 GiB of managed memory.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 build=${1:-build/h200}
@@ -202,6 +204,12 @@ run_programs() {
         "$python" -B benchmarks/run_programs.py "$build/tools/ferry" "$programs" "$script" --out "$out/run" --time "${FERRY_RUN_S:-120}"
 }
 
+# The same programs with explicit copies and with ferry.
+real_programs() {
+    "$(numpy_python)" -B benchmarks/real_programs.py "$build/benchmarks/programs" --json "$out/programs.json" \
+        --time "${FERRY_PROGRAMS_S:-100}" --check
+}
+
 nvidia-smi --query-gpu=name,driver_version,memory.free --format=csv,noheader || echo "no nvidia-smi"
 find_libraries
 step build 200 make_build
@@ -212,6 +220,7 @@ step numpy 120 against_numpy
 step numpy-speed 150 numpy_speed
 step placement 150 placement
 step run 240 run_programs
+step programs 240 real_programs
 step reuse $((reuse_s + 60)) reuse
 
 printf '\n== summary, %d s\n' "$SECONDS"
