@@ -54,7 +54,7 @@ static ferry_status run_parts(struct placement *placement) {
 static enum suite_end run(const struct suite_options *options, char message[SUITE_MESSAGE]) {
     static struct report report;
     static struct placement placement;
-    if (!suite_report_begin(&report, options, message))
+    if (!suite_report_begin(&report, &suite_placement, options, message))
         return SUITE_FAILED;
     placement = (struct placement){.report = &report, .modelled = clock_is_virtual()};
     placement.has_explicit = !placement.modelled && explicit_available();
@@ -78,5 +78,6 @@ const struct suite suite_placement = {
     "temporaries; what a launch costs when nothing has to move; and, by the driver's own count, bytes that cross "
     "though nobody needs them.",
     "8G",
+    false,
     run,
 };

@@ -419,7 +419,7 @@ static enum suite_end run(const struct suite_options *options, char message[SUIT
     if (!select_cells(&matrix, options, clock_is_virtual(), message))
         return SUITE_USAGE;
     static struct report report;
-    if (!suite_report_begin(&report, options, message))
+    if (!suite_report_begin(&report, &suite_reuse, options, message))
         return SUITE_FAILED;
     report.quiet = true;
     enum suite_end end = run_matrix(&matrix, options, &report, message);
@@ -433,5 +433,6 @@ const struct suite suite_reuse = {
     "explicit copies, in turns. The regret of auto is its time over the best of the other policies, known with "
     "hindsight.",
     "8G",
+    false,
     run,
 };

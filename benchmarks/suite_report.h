@@ -5,8 +5,10 @@
 #include "report.h"
 #include "suites.h"
 
-/* Opens the report, with what was measured where and by which clock. False, with a message, when it cannot. */
-bool suite_report_begin(struct report *report, const struct suite_options *options, char message[SUITE_MESSAGE]);
+/* Opens the report: says what was measured where, by which clock, and what the machine's limits are. False, with a
+ * message, when it cannot. */
+bool suite_report_begin(struct report *report, const struct suite *suite, const struct suite_options *options,
+                        char message[SUITE_MESSAGE]);
 
 /* Checks how much managed memory the suite has had, and ends the report. SUITE_FAILED when the suite had failed, the
  * file could not be written, or checks that were asked for do not hold. */

@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "ferry/ferry.h"
+#include "limits.h"
 #include "pinned.h"
 #include "suite_report.h"
 
@@ -14,20 +15,36 @@
 const struct suite *const suites[] = {&suite_reuse, &suite_placement};
 const size_t suite_count = sizeof suites / sizeof *suites;
 
-bool suite_report_begin(struct report *report, const struct suite_options *options, char message[SUITE_MESSAGE]) {
-    ferry_device_info device;
+static bool whole_report_begin(struct report *report, const struct suite *suite, const struct suite_options *options,
+                               const char *device, const struct limits *limits) {
     char cuda[32];
-    if (ferry_device_get(0, &device)) {
+    pinned_cuda_version(cuda, sizeof cuda);
+    if (!report_begin(report, options->json, device, clock_is_virtual() ? "none" : NULL, cuda))
+        return false;
+    bool modelled = clock_is_virtual() && !suite->machine_clock;
+    report->progress = options->progress;
+    report->progress_context = options->progress_context;
+    report_fact(report, "suite", suite->name);
+    report_fact(report, "backend", ferry_backend_name());
+    report_fact(report, "clock", modelled ? "modelled" : "real");
+    printf("%s on %s%s\n", suite->name, device,
+           modelled ? ": times are modelled, by the simulator's clock, and not this machine's" : "");
+    limits_report(limits, report);
+    return true;
+}
+
+bool suite_report_begin(struct report *report, const struct suite *suite, const struct suite_options *options,
+                        char message[SUITE_MESSAGE]) {
+    ferry_device_info device;
+    struct limits limits;
+    if (ferry_device_get(0, &device) || limits_get(&limits)) {
         snprintf(message, SUITE_MESSAGE, "%s", ferry_error_detail());
         return false;
     }
-    pinned_cuda_version(cuda, sizeof cuda);
-    if (!report_begin(report, options->json, device.name, clock_is_virtual() ? "none" : NULL, cuda)) {
+    if (!whole_report_begin(report, suite, options, device.name, &limits)) {
         snprintf(message, SUITE_MESSAGE, "%s: %s", options->json, strerror(errno));
         return false;
     }
-    report_fact(report, "backend", ferry_backend_name());
-    report_fact(report, "clock", clock_is_virtual() ? "modelled" : "real");
     return true;
 }
 

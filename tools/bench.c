@@ -7,6 +7,7 @@
 #include "args.h"
 #include "ferry/memory.h"
 #include "options.h"
+#include "progress.h"
 #include "tool.h"
 
 #define LEAST_BYTES 4096 /* of an array */
@@ -123,15 +124,31 @@ static int unknown_suite(const char *name) {
                 : fail_usage("bench", "unknown suite '%s'", name);
 }
 
-static int run_suite(const struct suite *suite, const struct suite_options *options, const option *backend) {
+static void show_progress(void *context, const char *what, double done) {
+    progress *p = context;
+    if (!what) {
+        progress_clear(p);
+        return;
+    }
+    p->path = what;
+    progress_share(p, done);
+}
+
+static int run_suite(const struct suite *suite, struct suite_options *options, const option *backend) {
     char message[SUITE_MESSAGE] = "";
+    progress shown;
     /* What was set stays. The simulator's cheaper way to notice what the host touches does: no file is read here. */
     setenv("FERRY_LIMIT", suite->limit, 0);
     setenv("FERRY_SIM_TOUCH", "mprotect", 0);
     int status = start_library("bench", backend, NULL);
     if (status != EXIT_DONE)
         return status;
+    progress_init(&shown);
+    shown.verb = suite->name;
+    options->progress = show_progress;
+    options->progress_context = &shown;
     enum suite_end end = suite->run(options, message);
+    progress_clear(&shown);
     if (end == SUITE_USAGE)
         return fail_usage("bench", "%s", message);
     status = finish_output();
@@ -142,7 +159,7 @@ int command_bench(int argc, char **argv) {
     option options[OPTION_COUNT] = {
         [OPTION_SIZE] = {"--size", NULL, OPTION_VALUE, "N,...", "sizes of an array, such as 64K,1M", false, NULL},
         [OPTION_RUNS] = {"--runs", NULL, OPTION_VALUE, "N", "measured runs of each case, at most", false, NULL},
-        [OPTION_TIME] = {"--time", NULL, OPTION_VALUE, "SECONDS", "for the whole suite reuse", false, NULL},
+        [OPTION_TIME] = {"--time", NULL, OPTION_VALUE, "SECONDS", "for the whole suite", false, NULL},
         [OPTION_JSON] = {"--json", NULL, OPTION_VALUE, "FILE", "writes the results there", false, NULL},
         [OPTION_QUICK] = {"--quick", NULL, OPTION_FLAG, "", "small sizes, few runs", false, NULL},
         [OPTION_CHECK] = {"--check", NULL, OPTION_FLAG, "", "exit status 1 when a figure is too large", false, NULL},

@@ -43,6 +43,14 @@ void progress_update(void *context, int64_t done_bytes, int64_t total_bytes) {
     draw(p, rest);
 }
 
+void progress_share(progress *p, double done) {
+    char rest[SIZE_TEXT];
+    if (!due(p))
+        return;
+    snprintf(rest, sizeof rest, "  %3.0f %%", 100 * done);
+    draw(p, rest);
+}
+
 void progress_clear(progress *p) {
     if (p->drawn)
         fputs("\r\033[K", stderr);

@@ -16,6 +16,8 @@ void progress_init(progress *p);
 void progress_step(progress *p, const char *verb, const char *path);
 /* A ferry_progress_function; `context` is the progress. */
 void progress_update(void *context, int64_t done_bytes, int64_t total_bytes);
+/* How much of the step is done, 0 to 1. */
+void progress_share(progress *p, double done);
 /* Erases the line. */
 void progress_clear(progress *p);
 

@@ -23,11 +23,16 @@ static void write_report(const char *path, int cases, bool quiet) {
     REQUIRE(report_begin(&report, path, "a \"device\"\\", "driver", "13.0"));
     report.quiet = quiet;
     report_fact(&report, "clock", "modelled");
+    report_object(&report, "limits");
+    report_object_number(&report, "to_device", 0.25);
+    report_object_text(&report, "source", "\"copies\"");
+    report_object_end(&report);
     for (int i = 0; i < cases; i++) {
         report_case(&report, "case", "strategy", 4096, &samples);
         report_number(&report, "number", 0.5);
         report_count(&report, "count", 7);
         report_text(&report, "text", "a \"word\"\\\n");
+        report_limit(&report, 0.5);
         report_case_end(&report);
     }
     report_check(&report, false, "something", 2);
@@ -41,11 +46,14 @@ static void file_holds_what_was_said(void) {
     write_report(path, 2, true);
     read_back(path);
     CHECK(strstr(text, "\"device\": \"a \\\"device\\\"\\\\\","));
+    CHECK(strstr(text, "\"sm_clock\": \"none\",") && strstr(text, "\"memory_clock\": \"none\","));
     CHECK(strstr(text, "\"clock\": \"modelled\","));
-    CHECK(strstr(text,
-                 "\"cases\": [\n    {\"case\": \"case\", \"strategy\": \"strategy\", \"bytes\": 4096, \"runs\": 3, "
-                 "\"median_ms\": 2000, \"min_ms\": 1000, \"max_ms\": 3000, \"number\": 0.5, \"count\": 7, "
-                 "\"text\": \"a \\\"word\\\"\\\\\"},\n    {"));
+    CHECK(strstr(text, "\"limits\": {\"to_device\": 0.25, \"source\": \"\\\"copies\\\"\"},\n"));
+    CHECK(strstr(
+        text,
+        "\"cases\": [\n    {\"case\": \"case\", \"strategy\": \"strategy\", \"bytes\": 4096, \"runs\": 3, "
+        "\"median_ms\": 2000, \"min_ms\": 1000, \"max_ms\": 3000, \"q1_ms\": 1500, \"q3_ms\": 2500, \"number\": 0.5, "
+        "\"count\": 7, \"text\": \"a \\\"word\\\"\\\\\", \"limit_ms\": 500, \"share\": 0.25},\n    {"));
     CHECK(strstr(text, "{\"check\": \"something\", \"figure\": 2, \"holds\": false}"));
     unlink(path);
 }
@@ -69,6 +77,8 @@ static void medians(void) {
     samples_add(&samples, 10);
     CHECK(samples_median(&samples) == 3);
     CHECK(samples.seconds[0] == 1 && samples.seconds[2] == 10);
+    CHECK(samples_quantile(&samples, 0) == 1 && samples_quantile(&samples, 1) == 10);
+    CHECK(samples_quantile(&samples, 0.25) == 2 && samples_quantile(&samples, 0.75) == 6.5);
 }
 
 int main(void) {

@@ -1,5 +1,6 @@
 """Runs `ferry bench` in an empty folder. Exit status: 0 passed, 1 failed, 77 skipped."""
 import json
+import math
 import os
 import subprocess
 import sys
@@ -38,11 +39,21 @@ class Bench:
         self.check(all(word in result.stderr for word in words), f"{arguments}: {result.stderr}")
 
     def check_facts(self, results):
-        for name in "device", "driver", "cuda", "cpu", "date", "commit", "backend", "clock":
+        for name in ("device", "driver", "cuda", "cpu", "date", "commit", "backend", "clock", "suite", "sm_clock", "memory_clock"):
             self.check(results.get(name), f"the file has no {name}")
+        self.check_limits(results["limits"])
         self.check(results["clock"] == ("real" if self.on_device else "modelled"), f"clock {results['clock']}")
         for case in results["cases"]:
-            self.check(0 <= case["min_ms"] <= case["median_ms"] <= case["max_ms"] and case["runs"] > 0, f"{case}")
+            spread = [case[f"{name}_ms"] for name in ("min", "q1", "median", "q3", "max")]
+            self.check(0 <= spread[0] and spread == sorted(spread) and case["runs"] > 0, f"{case}")
+            if "share" in case:
+                self.check(math.isclose(case["share"] * case["median_ms"], case["limit_ms"], rel_tol=1e-6), f"{case}")
+
+    def check_limits(self, limits):
+        """Both directions together are at least one of them, and at most both; the device's own memory is faster."""
+        there, home, both, copy = (limits[f"{name}_gb_per_s"] for name in ("to_device", "to_host", "both", "device_copy"))
+        self.check(0 < max(there, home) <= 1.05 * both <= 1.1 * (there + home) and copy > both, f"{limits}")
+        self.check(("pinned" in limits["source"]) == self.on_device, f"{limits}")
 
 
 def figure(results, text):
