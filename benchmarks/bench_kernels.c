@@ -132,25 +132,27 @@ ferry_grid bench_grid_sum(void) {
     return (ferry_grid){.blocks = {SUM_BLOCKS}, .threads = {SUM_THREADS}};
 }
 
-ferry_status bench_enqueue_log(const struct bench_kernels *kernels, const double *x, double *y, size_t n) {
+ferry_status bench_enqueue_log(const struct bench_kernels *kernels, const double *x, double *y, size_t n,
+                               ferry_stream *stream) {
     long long count = (long long)n;
     void *args[] = {&x, &y, &count};
     const size_t sizes[] = {sizeof x, sizeof y, sizeof count};
-    return ferry_kernel_enqueue(kernels->log, bench_grid_elementwise(n), args, sizes, 3, NULL);
+    return ferry_kernel_enqueue(kernels->log, bench_grid_elementwise(n), args, sizes, 3, stream);
 }
 
-ferry_status bench_enqueue_negate(const struct bench_kernels *kernels, double *x, size_t n) {
+ferry_status bench_enqueue_negate(const struct bench_kernels *kernels, double *x, size_t n, ferry_stream *stream) {
     long long count = (long long)n;
     void *args[] = {&x, &count};
     const size_t sizes[] = {sizeof x, sizeof count};
-    return ferry_kernel_enqueue(kernels->negate, bench_grid_elementwise(n), args, sizes, 2, NULL);
+    return ferry_kernel_enqueue(kernels->negate, bench_grid_elementwise(n), args, sizes, 2, stream);
 }
 
-ferry_status bench_enqueue_sum(const struct bench_kernels *kernels, const double *x, double *partial, size_t n) {
+ferry_status bench_enqueue_sum(const struct bench_kernels *kernels, const double *x, double *partial, size_t n,
+                               ferry_stream *stream) {
     long long count = (long long)n;
     void *args[] = {&x, &partial, &count};
     const size_t sizes[] = {sizeof x, sizeof partial, sizeof count};
-    return ferry_kernel_enqueue(kernels->sum, bench_grid_sum(), args, sizes, 3, NULL);
+    return ferry_kernel_enqueue(kernels->sum, bench_grid_sum(), args, sizes, 3, stream);
 }
 
 ferry_status bench_gather(const struct bench_kernels *kernels, const double *x, double *out, size_t first, size_t step,
@@ -162,9 +164,19 @@ ferry_status bench_gather(const struct bench_kernels *kernels, const double *x, 
     return status ? status : ferry_sync(NULL);
 }
 
-ferry_status bench_enqueue_nothing(const struct bench_kernels *kernels) {
+ferry_status bench_enqueue_nothing(const struct bench_kernels *kernels, ferry_stream *stream) {
     const void *none = NULL;
     void *args[] = {&none, &none, &none};
     const size_t sizes[] = {sizeof none, sizeof none, sizeof none};
-    return ferry_kernel_enqueue(kernels->nothing, (ferry_grid){.blocks = {1}, .threads = {32}}, args, sizes, 3, NULL);
+    return ferry_kernel_enqueue(kernels->nothing, (ferry_grid){.blocks = {1}, .threads = {32}}, args, sizes, 3, stream);
+}
+
+ferry_status bench_touch(const struct bench_kernels *kernels, const ferry_operand *operands, size_t n,
+                         ferry_stream *stream) {
+    ferry_status status = ferry_acquire(operands, n, stream);
+    if (status)
+        return status;
+    status = bench_enqueue_nothing(kernels, stream);
+    ferry_status completed = ferry_complete(operands, n, stream);
+    return status ? status : completed;
 }

@@ -24,10 +24,12 @@ void bench_kernels_close(struct bench_kernels *kernels);
 ferry_grid bench_grid_elementwise(size_t n);
 ferry_grid bench_grid_sum(void);
 
-/* Launches on device addresses, with no movement and no bookkeeping, on the library's own stream. */
-ferry_status bench_enqueue_log(const struct bench_kernels *kernels, const double *x, double *y, size_t n);
-ferry_status bench_enqueue_negate(const struct bench_kernels *kernels, double *x, size_t n);
-ferry_status bench_enqueue_sum(const struct bench_kernels *kernels, const double *x, double *partial, size_t n);
+/* Launches on device addresses, with no movement and no bookkeeping. */
+ferry_status bench_enqueue_log(const struct bench_kernels *kernels, const double *x, double *y, size_t n,
+                               ferry_stream *stream);
+ferry_status bench_enqueue_negate(const struct bench_kernels *kernels, double *x, size_t n, ferry_stream *stream);
+ferry_status bench_enqueue_sum(const struct bench_kernels *kernels, const double *x, double *partial, size_t n,
+                               ferry_stream *stream);
 
 /* out[k] = x[first + k step] for k < n, and waits: a look at results that moves nothing, wherever they are. `out` is a
  * small block of the library's. */
@@ -35,6 +37,10 @@ ferry_status bench_gather(const struct bench_kernels *kernels, const double *x, 
                           size_t n);
 
 /* Launches `nothing`, which the simulator charges as a launch. */
-ferry_status bench_enqueue_nothing(const struct bench_kernels *kernels);
+ferry_status bench_enqueue_nothing(const struct bench_kernels *kernels, ferry_stream *stream);
+
+/* For the virtual clock: a launch that is charged as one, of which only the operands' touches count. */
+ferry_status bench_touch(const struct bench_kernels *kernels, const ferry_operand *operands, size_t n,
+                         ferry_stream *stream);
 
 #endif

@@ -43,6 +43,7 @@ struct loop {
     const double *source;
     double shift;
     size_t first;
+    bool loads, stores;
     const struct content *content;
 };
 
@@ -124,6 +125,35 @@ double content_probe(const struct content *content, const double *array) {
     for (size_t k = 0; k < CONTENT_PROBES; k++)
         sum += array[content_probe_index(content->n, k)];
     return sum;
+}
+
+void content_add(struct content *content, double *array) {
+    double step = content->shift < 64 ? 0.125 : -64;
+    struct loop loop = {.array = array, .shift = content->sign * step};
+    content->shift += step;
+    if (content->sparse)
+        touch_written(content, array, 0, content->n);
+    else
+        pool_run(add_shift, &loop, content->n);
+}
+
+/* Volatile, since nobody asks for what is loaded, nor needs what is stored. */
+static double touch_pages(void *context, size_t begin, size_t end) {
+    const struct loop *loop = context;
+    volatile double *array = loop->array;
+    double value = 1;
+    for (size_t i = begin; i < end; i += PAGE_DOUBLES) {
+        if (loop->loads)
+            value = array[i];
+        if (loop->stores)
+            array[i] = value;
+    }
+    return 0;
+}
+
+void content_touch(double *array, size_t n, bool loads, bool stores) {
+    struct loop loop = {.array = array, .loads = loads, .stores = stores};
+    pool_run(touch_pages, &loop, n);
 }
 
 static double add_patterns(void *context, size_t begin, size_t end) {

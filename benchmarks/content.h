@@ -23,6 +23,11 @@ void content_overwrite(struct content *content, double *array); /* every element
 void content_update(struct content *content, double *array);    /* the middle tenth: [begin, end) of content_tenth */
 double content_read(const struct content *content, const double *array); /* the sum of all elements */
 double content_probe(const struct content *content, const double *array);
+void content_add(struct content *content, double *array); /* something to every element; for contents without offset */
+
+/* Loads, stores or both one element of every page, as a host does that needs the array, without its work. What was
+ * loaded is stored again; a store alone leaves numbers of no meaning. */
+void content_touch(double *array, size_t n, bool loads, bool stores);
 
 void content_tenth(size_t n, size_t *begin, size_t *end);
 size_t content_probe_index(size_t n, size_t probe);

@@ -21,4 +21,19 @@ void explicit_device_free(void *device);
 bool explicit_copy(void *to, const void *from, size_t bytes, void *stream);
 bool explicit_wait(void *stream);
 
+/* A cudaEvent_t, NULL when there is none; destroying NULL is a no-op. Waiting for one that was never recorded returns.
+ */
+void *explicit_event_create(void);
+void explicit_event_destroy(void *event);
+bool explicit_event_record(void *event, void *stream);
+bool explicit_event_wait(void *event);
+
+/*
+ * Managed memory with no library: every page begins nowhere. `read_mostly`: pages that the host writes and a prefetch
+ * takes to the device stay on both sides while nobody writes them.
+ */
+void *explicit_managed_allocate(size_t bytes, bool read_mostly);
+void explicit_managed_free(void *managed);
+bool explicit_prefetch(void *managed, size_t bytes, bool to_device, void *stream);
+
 #endif

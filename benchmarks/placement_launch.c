@@ -34,7 +34,7 @@ typedef ferry_status (*launch_function)(const struct launches *launches, size_t 
 static ferry_status bare(const struct launches *launches, size_t operands) {
     (void)operands;
     if (!launches->has_bare)
-        return bench_enqueue_nothing(launches->kernels);
+        return bench_enqueue_nothing(launches->kernels, NULL);
     return pinned_enqueue(launches->stream) ? FERRY_OK : ferry_error(FERRY_BACKEND, "a bare launch failed");
 }
 

@@ -60,7 +60,7 @@ static ferry_status round_pinned(struct trip *trip, double *seconds) {
     double begin = clock_seconds();
     if (!explicit_copy(trip->device_x, trip->pinned_x, trip->bytes, stream))
         return failed_copy();
-    ferry_status status = bench_enqueue_log(&trip->placement->kernels, trip->device_x, trip->device_y, trip->n);
+    ferry_status status = bench_enqueue_log(&trip->placement->kernels, trip->device_x, trip->device_y, trip->n, NULL);
     if (status)
         return status;
     if (!explicit_copy(trip->pinned_y, trip->device_y, trip->bytes, stream) || !explicit_wait(stream))
@@ -73,7 +73,7 @@ static ferry_status round_pinned(struct trip *trip, double *seconds) {
 static ferry_status round_zero_copy(struct trip *trip, double *seconds) {
     content_overwrite(&trip->content[ZERO_COPY], trip->pinned_x);
     double begin = clock_seconds();
-    ferry_status status = bench_enqueue_log(&trip->placement->kernels, trip->mapped_x, trip->mapped_y, trip->n);
+    ferry_status status = bench_enqueue_log(&trip->placement->kernels, trip->mapped_x, trip->mapped_y, trip->n, NULL);
     if (!status && !explicit_wait(ferry_stream_native(NULL)))
         status = failed_copy();
     kept = placement_touch(trip->pinned_y, trip->n);
@@ -181,7 +181,7 @@ static ferry_status time_kernel(struct placement *placement, const ferry_view *x
     const ferry_view *in[] = {x};
     double begin = clock_seconds();
     ferry_status status = own ? bench_enqueue_log(&placement->kernels, ferry_device_pointer(x->data),
-                                                  ferry_device_pointer(y->data), (size_t)x->shape[0])
+                                                  ferry_device_pointer(y->data), (size_t)x->shape[0], NULL)
                               : ferry_apply(FERRY_OP_LOG, in, 1, y, NULL);
     if (!status)
         status = ferry_sync(NULL);

@@ -34,6 +34,17 @@ double samples_median(struct samples *samples) {
     return samples_quantile(samples, 0.5);
 }
 
+void report_size_text(size_t bytes, char text[REPORT_SIZE_TEXT]) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    while (value >= 1024 && unit < 3) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(text, REPORT_SIZE_TEXT, "%.4g %s", value, units[unit]);
+}
+
 static void put_pair(FILE *file, const char *name, const char *text) {
     fprintf(file, "\"%s\": \"", name);
     for (; *text; text++)
@@ -179,6 +190,11 @@ void report_number(struct report *report, const char *name, double value) {
 void report_count(struct report *report, const char *name, uint64_t value) {
     if (report->json)
         fprintf(report->json, ", \"%s\": %llu", name, (unsigned long long)value);
+}
+
+void report_flag(struct report *report, const char *name, bool value) {
+    if (report->json)
+        fprintf(report->json, ", \"%s\": %s", name, value ? "true" : "false");
 }
 
 void report_text(struct report *report, const char *name, const char *text) {

@@ -23,6 +23,10 @@ double samples_quantile(struct samples *samples, double part);
 /* Told what is in hand and how much of the whole is done, 0 to 1; `what` NULL: something is about to be printed. */
 typedef void (*report_progress_function)(void *context, const char *what, double done);
 
+/* "64 KiB" */
+#define REPORT_SIZE_TEXT 32
+void report_size_text(size_t bytes, char text[REPORT_SIZE_TEXT]);
+
 struct report {
     FILE *json; /* NULL: only the table */
     bool quiet; /* cases go to the file only: the caller prints a table of its own */
@@ -55,6 +59,7 @@ void report_case(struct report *report, const char *name, const char *strategy, 
                  struct samples *samples);
 void report_number(struct report *report, const char *name, double value);
 void report_count(struct report *report, const char *name, uint64_t value);
+void report_flag(struct report *report, const char *name, bool value);
 void report_text(struct report *report, const char *name, const char *text);
 /* The time that the machine would take at best, in seconds, and the median's share of it: limit / median. */
 void report_limit(struct report *report, double seconds);

@@ -137,8 +137,5 @@ void reuse_print_head(const struct reuse_setup *setup);
 void reuse_print_cell(const struct reuse_setup *setup, const struct reuse_result *result);
 void reuse_summarise(struct report *report, const struct reuse_setup *setup, const struct reuse_result *results,
                      size_t n, size_t judged);
-/* "64 KiB" */
-#define REUSE_SIZE_TEXT 32
-void reuse_size_text(size_t bytes, char text[REUSE_SIZE_TEXT]);
 
 #endif

@@ -16,14 +16,8 @@ static ferry_operand operand(const ferry_array *array, ferry_access access, int 
     return (ferry_operand){.view = &array->view, .access = access, .passes = passes};
 }
 
-/* For the virtual clock: a launch that is charged as one, of which only the touches count. */
 static ferry_status touch(const struct reuse_run *run, const ferry_operand *operands, size_t n) {
-    ferry_status status = ferry_acquire(operands, n, NULL);
-    if (status)
-        return status;
-    status = bench_enqueue_nothing(&run->setup->kernels);
-    ferry_status completed = ferry_complete(operands, n, NULL);
-    return status ? status : completed;
+    return bench_touch(&run->setup->kernels, operands, n, NULL);
 }
 
 static ferry_status pass_out_of_place(const struct reuse_run *run) {
@@ -67,8 +61,8 @@ static ferry_status complete_product(const struct reuse_run *run, const ferry_op
 
 /* For the virtual clock: a call of cuBLAS keeps the host for as long as two launches. */
 static ferry_status enqueue_modelled(const struct reuse_run *run) {
-    ferry_status status = bench_enqueue_nothing(&run->setup->kernels);
-    return status ? status : bench_enqueue_nothing(&run->setup->kernels);
+    ferry_status status = bench_enqueue_nothing(&run->setup->kernels, NULL);
+    return status ? status : bench_enqueue_nothing(&run->setup->kernels, NULL);
 }
 
 /* What somebody says who knows how products are made: every tile of the result takes the inputs' rows and columns once.
@@ -89,15 +83,15 @@ static ferry_status pass_product(const struct reuse_run *run) {
 }
 
 static ferry_status explicit_out_of_place(const struct reuse_run *run) {
-    return bench_enqueue_log(&run->setup->kernels, run->device[0], run->device[1], run->cell->n);
+    return bench_enqueue_log(&run->setup->kernels, run->device[0], run->device[1], run->cell->n, NULL);
 }
 
 static ferry_status explicit_in_place(const struct reuse_run *run) {
-    return bench_enqueue_negate(&run->setup->kernels, run->device[0], run->cell->n);
+    return bench_enqueue_negate(&run->setup->kernels, run->device[0], run->cell->n, NULL);
 }
 
 static ferry_status explicit_sum(const struct reuse_run *run) {
-    return bench_enqueue_sum(&run->setup->kernels, run->device[0], run->device_partial, run->cell->n);
+    return bench_enqueue_sum(&run->setup->kernels, run->device[0], run->device_partial, run->cell->n, NULL);
 }
 
 static ferry_status explicit_product(const struct reuse_run *run) {

@@ -11,17 +11,6 @@
 #define WORST_LIMIT 1.5
 #define LEARNING_LIMIT 1.0
 
-void reuse_size_text(size_t bytes, char text[REUSE_SIZE_TEXT]) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
-    double value = (double)bytes;
-    size_t unit = 0;
-    while (value >= 1024 && unit < 3) {
-        value /= 1024;
-        unit++;
-    }
-    snprintf(text, REUSE_SIZE_TEXT, "%.4g %s", value, units[unit]);
-}
-
 void reuse_print_head(const struct reuse_setup *setup) {
     if (setup->modelled)
         puts("Times are modelled: the simulator's clock, not this machine's. It does not count the host's own work and "
@@ -37,8 +26,8 @@ void reuse_print_head(const struct reuse_setup *setup) {
 }
 
 static void print_name(const struct reuse_cell *cell) {
-    char size[REUSE_SIZE_TEXT];
-    reuse_size_text(cell->size_bytes, size);
+    char size[REPORT_SIZE_TEXT];
+    report_size_text(cell->size_bytes, size);
     printf("%-13s %9s %6d %-9s", cell->kernel->name, size, cell->passes, reuse_action_names[cell->action]);
 }
 
@@ -94,11 +83,11 @@ static double mean_of(const struct regrets *regrets) {
 /* Cells come size by size. */
 static void print_sizes(const struct reuse_result *results, size_t n) {
     for (size_t i = 0; i < n; i++) {
-        char size[REUSE_SIZE_TEXT];
+        char size[REPORT_SIZE_TEXT];
         if (i > 0 && results[i].cell.size_bytes == results[i - 1].cell.size_bytes)
             continue;
         struct regrets regrets = regrets_of(results, n, results[i].cell.size_bytes);
-        reuse_size_text(results[i].cell.size_bytes, size);
+        report_size_text(results[i].cell.size_bytes, size);
         printf("regret, %9s: geometric mean %.3f, worst %.3f, of %zu cells\n", size, mean_of(&regrets), regrets.worst,
                regrets.n);
     }

@@ -30,8 +30,11 @@ class Bench:
         path = os.path.join(self.folder, "results.json")
         result = self.run("bench", *arguments, "--json", path, **environment)
         self.check(result.returncode == 0 and not result.stderr, f"{arguments}: {result.returncode} {result.stderr}")
+        return result.stdout, self.read(path)
+
+    def read(self, path):
         with open(path) as stream:
-            return result.stdout, json.load(stream)
+            return json.load(stream)
 
     def refuse(self, arguments, status, words):
         result = self.run("bench", *arguments)
