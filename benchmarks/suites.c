@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench_limits.h"
 #include "clock.h"
 #include "ferry/ferry.h"
-#include "limits.h"
 #include "pinned.h"
 #include "suite_report.h"
 

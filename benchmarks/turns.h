@@ -5,8 +5,8 @@
 #ifndef FERRY_BENCHMARKS_TURNS_H
 #define FERRY_BENCHMARKS_TURNS_H
 
+#include "bench_limits.h"
 #include "ferry/ferry.h"
-#include "limits.h"
 #include "suite_report.h"
 
 #define TURNS_STRATEGIES 16

@@ -3,8 +3,8 @@
  * it. With CUDA: copies of pinned memory and on the device, medians. On the simulator, which has no explicit copies:
  * the link's own figures, the better of migrating and crossing the bus.
  */
-#ifndef FERRY_BENCHMARKS_LIMITS_H
-#define FERRY_BENCHMARKS_LIMITS_H
+#ifndef FERRY_BENCHMARKS_BENCH_LIMITS_H
+#define FERRY_BENCHMARKS_BENCH_LIMITS_H
 
 #include <stdbool.h>
 

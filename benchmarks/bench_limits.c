@@ -1,4 +1,4 @@
-#include "limits.h"
+#include "bench_limits.h"
 
 #include <math.h>
 #include <string.h>
