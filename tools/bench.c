@@ -5,6 +5,7 @@
 #include <suites.h>
 
 #include "args.h"
+#include "bench_plot.h"
 #include "ferry/memory.h"
 #include "options.h"
 #include "progress.h"
@@ -18,6 +19,7 @@ enum {
     OPTION_RUNS,
     OPTION_TIME,
     OPTION_JSON,
+    OPTION_PLOT,
     OPTION_QUICK,
     OPTION_CHECK,
     OPTION_KERNEL,
@@ -155,12 +157,27 @@ static int run_suite(const struct suite *suite, struct suite_options *options, c
     return end == SUITE_FAILED ? fail("%s", message) : status;
 }
 
+/* The picture comes last, of a suite with a figure that does not hold, too. */
+static int run_and_plot(const struct suite *suite, struct suite_options *options, const option *backend,
+                        const char *picture) {
+    bench_plot plot;
+    int status = bench_plot_begin(&plot, picture, options->json);
+    if (status != EXIT_DONE)
+        return status;
+    options->json = plot.results;
+    status = run_suite(suite, options, backend);
+    int drawn = bench_plot_finish(&plot, status != EXIT_USAGE);
+    return status != EXIT_DONE ? status : drawn;
+}
+
 int command_bench(int argc, char **argv) {
     option options[OPTION_COUNT] = {
         [OPTION_SIZE] = {"--size", NULL, OPTION_VALUE, "N,...", "sizes of an array, such as 64K,1M", false, NULL},
         [OPTION_RUNS] = {"--runs", NULL, OPTION_VALUE, "N", "measured runs of each case, at most", false, NULL},
         [OPTION_TIME] = {"--time", NULL, OPTION_VALUE, "SECONDS", "for the whole suite", false, NULL},
         [OPTION_JSON] = {"--json", NULL, OPTION_VALUE, "FILE", "writes the results there", false, NULL},
+        [OPTION_PLOT] = {"--plot", NULL, OPTION_VALUE, "FILE", "draws them as .svg or .png; needs Python's matplotlib",
+                         false, NULL},
         [OPTION_QUICK] = {"--quick", NULL, OPTION_FLAG, "", "small sizes, few runs", false, NULL},
         [OPTION_CHECK] = {"--check", NULL, OPTION_FLAG, "", "exit status 1 when a figure is too large", false, NULL},
         [OPTION_KERNEL] = {"--kernel", NULL, OPTION_VALUE, "NAME,...", "reuse: only these kernels", false, NULL},
@@ -184,5 +201,6 @@ int command_bench(int argc, char **argv) {
     if (!suite)
         return unknown_suite(argv[0]);
     status = read_options(options, &settings);
-    return status == EXIT_DONE ? run_suite(suite, &settings, &options[OPTION_BACKEND]) : status;
+    return status == EXIT_DONE ? run_and_plot(suite, &settings, &options[OPTION_BACKEND], options[OPTION_PLOT].value)
+                               : status;
 }

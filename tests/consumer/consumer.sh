@@ -17,6 +17,7 @@ mv "$scratch/first" "$scratch/second"
 # What was installed runs where it is now.
 if [ -x "$scratch/second/bin/ferry" ]; then
     "$scratch/second/bin/ferry" --version
+    find "$scratch/second" -name plot_bench.py | grep -q /ferry/ || { echo "what draws results is not installed"; exit 1; }
 fi
 
 with_cmake() {
