@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bench_limits.h"
 #include "clock.h"
 #include "explicit.h"
 #include "pool.h"
@@ -18,6 +19,11 @@ double placement_touch(const double *array, size_t n) {
     for (size_t i = 0; i < n; i += BLOCK_DOUBLES)
         sum += array[i];
     return sum;
+}
+
+double placement_limit(size_t bytes) {
+    struct limits limits;
+    return limits_get(&limits) ? 0 : limits_crossing_seconds(&limits, (double)bytes, (double)bytes);
 }
 
 static void choose_sizes(struct placement *placement, const struct suite_options *options) {

@@ -29,6 +29,9 @@ ferry_status placement_launches(struct placement *placement);
 /* Bytes that nobody needs, by the driver's count. Comes last: CUPTI leaves hooks in the driver. */
 ferry_status placement_crossings(struct placement *placement);
 
+/* Seconds in which an array of so many bytes could cross to the device while another comes home. */
+double placement_limit(size_t bytes);
+
 /* Touches one element in every 2 MiB, as a host that has to find the array at home would notice. */
 double placement_touch(const double *array, size_t n);
 

@@ -165,6 +165,7 @@ static double report_orders(struct chain *chain) {
     char text[128];
     for (size_t i = 0; i < ORDERS; i++) {
         report_case(report, "ten kernels", orders[i].name, bytes, &chain->samples[i]);
+        report_limit(report, placement_limit(bytes));
         report_case_end(report);
         if (i < AUTO_ORDER && samples_median(&chain->samples[i]) < samples_median(&chain->samples[best]))
             best = i;
@@ -301,6 +302,7 @@ static void report_round(struct report *report, const char *name, size_t bytes, 
     report_case(report, text, "auto", bytes, &one);
     report_number(report, "to_device_x", (double)round->to_device / (double)bytes);
     report_number(report, "to_host_x", (double)round->to_host / (double)bytes);
+    report_limit(report, placement_limit(bytes));
     report_text(report, "explanation", round->why);
     report_case_end(report);
     if (*round->why)

@@ -148,6 +148,7 @@ static void report_trip(struct trip *trip) {
             double seconds = samples_median(&trip->samples[s]);
             report_case(trip->placement->report, "log, host to host", names[s], trip->bytes, &trip->samples[s]);
             report_number(trip->placement->report, "gb_per_s", 2e-9 * (double)trip->bytes / seconds);
+            report_limit(trip->placement->report, placement_limit(trip->bytes));
             report_case_end(trip->placement->report);
         }
     if (trip->wrong)

@@ -205,6 +205,8 @@ void report_text(struct report *report, const char *name, const char *text) {
 }
 
 void report_limit(struct report *report, double seconds) {
+    if (seconds <= 0)
+        return;
     if (report->json)
         fprintf(report->json, ", \"limit_ms\": %.9g", 1e3 * seconds);
     if (report->median > 0)

@@ -61,7 +61,8 @@ void report_number(struct report *report, const char *name, double value);
 void report_count(struct report *report, const char *name, uint64_t value);
 void report_flag(struct report *report, const char *name, bool value);
 void report_text(struct report *report, const char *name, const char *text);
-/* The time that the machine would take at best, in seconds, and the median's share of it: limit / median. */
+/* The time that the machine would take at best, in seconds, and the median's share of it: limit / median. Nothing where
+ * that is 0. */
 void report_limit(struct report *report, double seconds);
 void report_case_end(struct report *report);
 

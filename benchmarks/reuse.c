@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_limits.h"
 #include "clock.h"
 #include "explicit.h"
 #include "pinned.h"
@@ -218,6 +219,23 @@ static void add_policy(struct report *report, const struct reuse_result *result,
     report_text(report, "explanation", outcome->why);
 }
 
+/* The least time of an epoch: the longer of the host's part alone and of the crossing of what one side changed and the
+ * other needs. */
+static double limit_seconds(const struct reuse_result *result) {
+    const struct reuse_kernel *kernel = result->cell.kernel;
+    double whole = (double)(result->cell.n * sizeof(double)), in = 0, out = 0;
+    struct limits limits;
+    if (result->cell.action == REUSE_OVERWRITE)
+        in = whole;
+    if (result->cell.action == REUSE_UPDATE) {
+        in = whole / 10;
+        out = kernel->result == 0 && kernel->writes_result ? whole / 10 : 0;
+    }
+    if (result->cell.action == REUSE_READ && kernel->writes_result)
+        out = whole;
+    return limits_get(&limits) ? 0 : fmax(result->host, limits_crossing_seconds(&limits, in, out));
+}
+
 static void add_case(struct report *report, struct reuse_result *result, int strategy) {
     const struct reuse_cell *cell = &result->cell;
     struct reuse_outcome *outcome = &result->outcomes[strategy];
@@ -232,6 +250,7 @@ static void add_case(struct report *report, struct reuse_result *result, int str
     report_number(report, "first_ms", 1e3 * outcome->first);
     report_number(report, "learning_ms", 1e3 * outcome->learning);
     report_number(report, "host_ms", 1e3 * result->host);
+    report_limit(report, limit_seconds(result));
     if (strategy < REUSE_MANAGED)
         add_policy(report, result, strategy);
     report_case_end(report);

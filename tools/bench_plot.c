@@ -14,7 +14,7 @@
 #define PYTHON "python3"
 
 /* As installed, and in the build tree; from the command's own folder. */
-static const char *const PLACES[] = {"../" FERRY_DATA_FOLDER "/ferry/" SCRIPT, "../share/ferry/" SCRIPT, SCRIPT};
+static const char *const PLACES[] = {"../" FERRY_DATA_FOLDER "/ferry/" SCRIPT, "../share/ferry/" SCRIPT, "./" SCRIPT};
 
 static int find_script(char path[PATH_MAX]) {
     char own[PATH_MAX], place[2 * PATH_MAX];
