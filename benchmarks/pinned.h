@@ -18,10 +18,11 @@ void pinned_close(void);
 /* Copies the whole buffer and waits. */
 bool pinned_copy(bool to_device);
 
-/* Loads the kernel of a PTX text; launches it `count` times on a stream of its own, and waits when `wait`. */
+/* Loads the kernel of a PTX text in the place of the one before; launches it with a null pointer `count` times on a
+ * stream of its own, and waits when `wait`. */
 bool pinned_kernel_open(const char *ptx, const char *name);
 bool pinned_launch(size_t count, bool wait);
-/* Launches it once on a stream of the caller's, a cudaStream_t. */
-bool pinned_enqueue(void *stream);
+/* Launches it once on a stream of the caller's, a cudaStream_t, with its arguments as cudaLaunchKernel takes them. */
+bool pinned_enqueue(void *stream, void **args);
 
 #endif

@@ -32,7 +32,7 @@ bool pinned_launch(size_t count, bool wait) {
     return false;
 }
 
-bool pinned_enqueue(void *stream) {
-    (void)stream;
+bool pinned_enqueue(void *stream, void **args) {
+    (void)stream, (void)args;
     return false;
 }

@@ -53,13 +53,15 @@ bool pinned_copy(bool to_device) {
 }
 
 bool pinned_kernel_open(const char *ptx, const char *name) {
+    if (library && !worked(cudaLibraryUnload(library), "cudaLibraryUnload"))
+        return false;
+    library = NULL;
     return stream_open() &&
            worked(cudaLibraryLoadData(&library, ptx, NULL, NULL, 0, NULL, NULL, 0), "cudaLibraryLoadData") &&
            worked(cudaLibraryGetKernel(&kernel, library, name), "cudaLibraryGetKernel");
 }
 
-bool pinned_enqueue(void *on) {
-    void *address = NULL, *args[] = {&address};
+bool pinned_enqueue(void *on, void **args) {
     return worked(cudaLaunchKernel((const void *)kernel, (dim3){1, 1, 1}, (dim3){32, 1, 1}, args, 0, on),
                   "cudaLaunchKernel");
 }

@@ -15,6 +15,7 @@ bool suite_report_begin(struct report *report, const struct suite *suite, const 
 enum suite_end suite_report_end(struct report *report, const struct suite_options *options, enum suite_end end,
                                 char message[SUITE_MESSAGE]);
 
-extern const struct suite suite_transfer, suite_pingpong, suite_producer, suite_reuse, suite_placement, suite_alloc;
+extern const struct suite suite_transfer, suite_pingpong, suite_producer, suite_reuse, suite_placement, suite_alloc,
+    suite_launch;
 
 #endif
