@@ -5,8 +5,8 @@
 # compute-sanitizer, every operation against NumPy, the foundation benchmark and the suites of `ferry bench`. A step that
 # fails or is too slow does not stop the next. Logs and JSON go to $OUT, or ./results. With no network, jemalloc's tarball
 # has to lie in .deps/, as does the terrain for k-means (docs/benchmarks.md) where there is no matplotlib. The steps:
-# foundation sanitizer gpu-tests numpy numpy-speed placement transfer pingpong producer alloc launch run programs
-# reuse. All of them take more than two sessions of ten minutes: name them in three.
+# foundation sanitizer gpu-tests numpy numpy-speed placement transfer pingpong producer alloc launch stream run
+# programs reuse. All of them take more than two sessions of ten minutes: name them in three.
 # FERRY_COMMIT names the commit where the folder is no checkout; FERRY_CUPTI and FERRY_CUBLAS name those libraries' files;
 # FERRY_TOTAL_S: seconds in all, default 560; FERRY_REUSE_S: of those, for the suite reuse, default 330; FERRY_RUN_S: of
 # those, for repeating the programs of examples/run, default 120; FERRY_EXAMPLES: the folder with those, built elsewhere
@@ -201,6 +201,10 @@ launch() {
     "$build/tools/ferry" bench launch --json "$out/launch.json" --check
 }
 
+stream() {
+    "$build/tools/ferry" bench stream --json "$out/stream.json" --check
+}
+
 reuse() {
     "$build/tools/ferry" bench reuse --json "$out/reuse.json" --time "$reuse_s" --check
 }
@@ -244,6 +248,7 @@ step pingpong 120 pingpong
 step producer 90 producer
 step alloc 150 alloc
 step launch 90 launch
+step stream 90 stream
 step run 240 run_programs
 step programs 240 real_programs
 step reuse $((reuse_s + 60)) reuse

@@ -16,6 +16,6 @@ enum suite_end suite_report_end(struct report *report, const struct suite_option
                                 char message[SUITE_MESSAGE]);
 
 extern const struct suite suite_transfer, suite_pingpong, suite_producer, suite_reuse, suite_placement, suite_alloc,
-    suite_launch;
+    suite_launch, suite_stream;
 
 #endif

@@ -13,7 +13,7 @@
 #define MEMORY_GIB 8
 
 const struct suite *const suites[] = {&suite_transfer,  &suite_pingpong, &suite_producer, &suite_reuse,
-                                      &suite_placement, &suite_alloc,    &suite_launch};
+                                      &suite_placement, &suite_alloc,    &suite_launch,   &suite_stream};
 const size_t suite_count = sizeof suites / sizeof *suites;
 
 static bool whole_report_begin(struct report *report, const struct suite *suite, const struct suite_options *options,
