@@ -5,13 +5,13 @@
 # compute-sanitizer, every operation against NumPy, the foundation benchmark and the suites of `ferry bench`. A step that
 # fails or is too slow does not stop the next. Logs and JSON go to $OUT, or ./results. With no network, jemalloc's tarball
 # has to lie in .deps/, as does the terrain for k-means (docs/benchmarks.md) where there is no matplotlib. The steps:
-# foundation sanitizer gpu-tests numpy numpy-speed placement transfer pingpong producer alloc launch stream run
+# foundation sanitizer gpu-tests numpy numpy-speed placement transfer pingpong producer alloc launch stream peers run
 # programs reuse. All of them take more than two sessions of ten minutes: name them in three.
 # FERRY_COMMIT names the commit where the folder is no checkout; FERRY_CUPTI and FERRY_CUBLAS name those libraries' files;
 # FERRY_TOTAL_S: seconds in all, default 560; FERRY_REUSE_S: of those, for the suite reuse, default 330; FERRY_RUN_S: of
 # those, for repeating the programs of examples/run, default 120; FERRY_EXAMPLES: the folder with those, built elsewhere
-# when there is no nvcc here; FERRY_PROGRAMS_S: for repeating those of benchmarks/programs, default 100. No step may have
-# more than 8 GiB of managed memory.
+# when there is no nvcc here; FERRY_PROGRAMS_S: for repeating those of benchmarks/programs, default 100;
+# FERRY_PEERS_S: for the comparison with other libraries, default 100. No step may have more than 8 GiB of managed memory.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 build=${1:-build/h200}
@@ -165,12 +165,20 @@ against_numpy() {
     "$(numpy_python)" benchmarks/apply_numpy.py "$ferry" include/ferry/ops.def --json "$out/apply.json" --jobs "$(nproc)" --large
 }
 
-# The package of the build, by the interpreter that it was built for.
-numpy_speed() {
+# package_python PROGRAM ARGUMENT…: with the package of the build, by the interpreter that it was built for.
+package_python() {
     local python
     python=$(sed -n 's/^_Python_EXECUTABLE:INTERNAL=//p' "$build/CMakeCache.txt")
     [ -e "$build/python/ferry/__init__.py" ] || { echo "the Python package is not built"; return 1; }
-    PYTHONPATH=$build/python "${python:-python3}" -B benchmarks/numpy_speed.py --json "$out/numpy.json" --check
+    PYTHONPATH=$build/python "${python:-python3}" -B "$@"
+}
+
+numpy_speed() {
+    package_python benchmarks/numpy_speed.py --json "$out/numpy.json" --check
+}
+
+peers() {
+    package_python benchmarks/peers.py --json "$out/peers.json" --time "${FERRY_PEERS_S:-100}"
 }
 
 foundation() {
@@ -242,6 +250,7 @@ step sanitizer 150 sanitize
 step gpu-tests 380 gpu_tests
 step numpy 120 against_numpy
 step numpy-speed 150 numpy_speed
+step peers $((${FERRY_PEERS_S:-100} + 60)) peers
 step placement 150 placement
 step transfer 150 transfer
 step pingpong 120 pingpong

@@ -9,20 +9,18 @@ crossed. Results are compared with NumPy's: a wrong one fails its check. `--chec
 an error. Without CuPy, or a device, the comparisons with it are left out. Managed memory stays under 4 GiB.
 """
 import argparse
-import contextlib
-import datetime
 import json
-import math
 import os
-import platform
 import statistics
 import sys
 import time
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from typing import Any, Dict, List
 
 import numpy as np
 
 import ferry
+from measuring import (
+    UFUNCS, Call, Report, as_for, environment, equal, geometric_mean, interleaved, ordinary, random_like, without_ferry)
 
 try:
     import cupy as cp
@@ -31,70 +29,7 @@ try:
 except Exception:  # no CuPy, or no device for it
     cp = None
 
-UFUNCS = "cos sin tan log log2 log10 log1p exp isnan isfinite".split()
 PARTS = "ufuncs chain sizes fill small crossings".split()
-Call = Callable[[], Any]
-
-
-class Report:
-    """The cases and checks of a run."""
-
-    def __init__(self) -> None:
-        self.cases: List[Dict[str, Any]] = []
-        self.checks: List[Dict[str, Any]] = []
-
-    def case(self, case: str, strategy: str, nbytes: int, ms: List[float]) -> float:
-        """Adds the times of one strategy; returns their median in ms."""
-        median = statistics.median(ms)
-        self.cases.append({"case": case, "strategy": strategy, "bytes": nbytes, "runs": len(ms), "median_ms": median,
-                           "min_ms": min(ms), "max_ms": max(ms)})
-        return median
-
-    def check(self, name: str, figure: float, holds: bool, limit: str) -> None:
-        self.checks.append({"check": name, "figure": figure, "limit": limit, "holds": bool(holds)})
-        print(f"{'holds' if holds else 'FAILS'}  {name}: {figure:.4g} ({limit})", flush=True)
-
-    def at_least(self, name: str, figure: float, limit: float) -> None:
-        self.check(name, figure, figure >= limit, f"at least {limit:g}")
-
-    def at_most(self, name: str, figure: float, limit: float) -> None:
-        self.check(name, figure, figure <= limit, f"at most {limit:g}")
-
-
-def geometric_mean(values: "List[float]") -> float:
-    return math.exp(statistics.fmean(math.log(value) for value in values))
-
-
-@contextlib.contextmanager
-def without_ferry() -> Iterator[None]:
-    """NumPy's own memory and loops inside."""
-    ferry.uninstall()
-    try:
-        yield
-    finally:
-        ferry.install()
-
-
-def timed(strategy: str, call: Call, inner: int) -> float:
-    """ms of one call of `inner`; ferry is installed for strategies of that name only, which is not timed."""
-    with contextlib.nullcontext() if strategy.startswith("ferry") else without_ferry():
-        begun = time.perf_counter()
-        for _ in range(inner):
-            call()
-        return (time.perf_counter() - begun) * 1e3 / inner
-
-
-def interleaved(calls: Dict[str, Call], runs: int, inner: int = 1, before: Optional[Call] = None) -> Dict[str, List[float]]:
-    """Times of each call in ms, taken in turn, after two turns for learning; `before` each is not timed."""
-    times: Dict[str, List[float]] = {name: [] for name in calls}
-    for turn in range(2 + runs):
-        for name, call in calls.items():
-            if before is not None:
-                before()
-            ms = timed(name, call, inner)
-            if turn >= 2:
-                times[name].append(ms)
-    return times
 
 
 def compared(calls: Dict[str, Call], runs: int, inner: int, limit: float) -> Dict[str, List[float]]:
@@ -109,23 +44,6 @@ def compared(calls: Dict[str, Call], runs: int, inner: int, limit: float) -> Dic
     return times
 
 
-def random_like(dtype: str, count: int) -> np.ndarray:
-    return np.random.default_rng(20261130).random(count).astype(dtype) + np.dtype(dtype).type(0.1)
-
-
-def ordinary(values: np.ndarray) -> np.ndarray:
-    """A copy in memory that is not ferry's."""
-    with without_ferry():
-        return values.copy()
-
-
-def equal(got: np.ndarray, want: np.ndarray) -> bool:
-    if got.dtype != want.dtype:
-        return False
-    return bool(np.allclose(got, want, rtol=8 * np.finfo(want.dtype).eps, atol=0)) if want.dtype.kind == "f" else bool(
-        (got == want).all())
-
-
 def host_to_host(calls: Dict[str, Call], runs: int, before: Call) -> Dict[str, Dict[str, List[float]]]:
     """Times in ms of each call, and of the host's copying its result into an ordinary array afterwards; by turns."""
     times: Dict[str, Dict[str, List[float]]] = {name: {"call": [], "read": []} for name in calls}
@@ -133,7 +51,7 @@ def host_to_host(calls: Dict[str, Call], runs: int, before: Call) -> Dict[str, D
     for turn in range(2 + runs):
         for name, call in calls.items():
             before()
-            with contextlib.nullcontext() if name.startswith("ferry") else without_ferry():
+            with as_for(name):
                 begun = time.perf_counter()
                 result = call()
                 called = time.perf_counter()
@@ -320,16 +238,6 @@ def crossings(report: Report, count: int) -> None:
     report.at_most("crossings of one ufunc after a host write: figures that differ from the operands' bytes", wrong, 0)
 
 
-def environment(commit: str) -> Dict[str, Any]:
-    info = ferry.info()
-    driver = cp.cuda.runtime.driverGetVersion() if cp is not None else None
-    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="ascii") if "model name" in line), "")
-    return {"device": info["devices"][0]["name"] if info.get("devices") else "", "driver": str(driver), "cuda": str(driver),
-            "cpu": cpu, "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "commit": commit, "backend": info["backend"], "python": platform.python_version(), "numpy": np.__version__,
-            "cupy": cp.__version__ if cp is not None else None}
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json")
@@ -343,7 +251,7 @@ def main() -> int:
     for part in options.part or PARTS:
         print(f"{part}:", flush=True)
         globals()[part](report, options.elements)
-    result = {**environment(options.commit), "cases": report.cases, "checks": report.checks}
+    result = {**environment(options.commit, cp), "cases": report.cases, "checks": report.checks}
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(result, file, indent=1)
