@@ -10,6 +10,9 @@ A figure stands between two comments, which a reader of the page does not see:
                                               backquotes: a subcommand of `ferry`, or a program of this repository
     at most <!--set-->1<!--/--> µs            no measurement: a limit, a setting, an example
 
+What docs/performance.py makes, tables above all, is between `made` and the same end, in its page alone: another run
+of it has to give the same page.
+
 The text says how a figure is rounded: to as many decimals as are written, with commas where there are some.
 `--write` puts the results' figures in the place of those that are there; `--check` fails where they differ, and where a
 number with a unit of time, rate or ratio, or a bare number in a table, is not marked. A table's first column and its
@@ -28,7 +31,7 @@ sys.path.insert(0, str(ROOT / "docs"))
 import measured  # noqa: E402
 
 Value = Union[float, str]
-MARKED = re.compile(r"<!--(=[^>]*?|printed|set)-->(.*?)<!--/-->", re.DOTALL)
+MARKED = re.compile(r"<!--(=[^>]*?|printed|set|made)-->(.*?)<!--/-->", re.DOTALL)
 NUMBER = r"\d[\d,]*(?:\.\d+)?"
 WORDS = r"(?:two|three|four|five|six|seven|eight|nine|ten|sixteen|hundreds?|thousands?|dozens?)"
 UNIT = r"(?:ms|µs|us|ns|s|seconds?|minutes?|[KMGT]i?B/s|GFLOP/s|TFLOP/s|%|×|times|-fold)"
@@ -166,12 +169,20 @@ def hidden(text: str) -> Iterator[int]:
             yield number
 
 
+def not_made(path: Path, text: str) -> Iterator[int]:
+    """Only one page is made by a script."""
+    for match in MARKED.finditer(text) if path.name != "performance.md" else ():
+        if match.group(1) == "made":
+            yield text.count("\n", 0, match.start()) + 1
+
+
 def problems(path: Path, results: "measured.Results") -> List[str]:
     text = path.read_text(encoding="utf-8")
     found = regenerate(text, results)[1]
     found += [f"{line}: nothing says where \"{words}\" comes from" for line, words in unmarked(text)]
     found += [f"{line}: nothing beside {words} names the command that prints it" for line, words in unnamed(text)]
     found += [f"{line}: begins with a comment, so it is not set as Markdown" for line in hidden(text)]
+    found += [f"{line}: only performance.md is made by a script" for line in not_made(path, text)]
     return [f"{os.path.relpath(path)}:{problem}" for problem in found]
 
 

@@ -116,6 +116,12 @@ def regrets(results: Results, nbytes: int) -> List[float]:
             if all(policy in medians for policy in (*POLICIES, "auto"))]
 
 
+def pinned_over_auto(results: Results, nbytes: int) -> List[float]:
+    """Explicit copies of pinned memory, each cell: their time over auto's."""
+    return [medians["pinned"] / medians["auto"] for _, medians in reuse_cells(results, nbytes)
+            if "pinned" in medians and "auto" in medians]
+
+
 def over_auto(results: Results, strategy: str) -> List[float]:
     """One pass over 1 GiB between what the host overwrites or reads, each kernel: the strategy's time over auto's."""
     return [medians[strategy] / medians["auto"] for facts, medians in reuse_cells(results, SIZES["1G"])
@@ -179,10 +185,21 @@ FIGURES: Dict[str, Callable[[Results], Value]] = {
     "ufuncs.host.bus": cupy_over_bus,
     "chain.read.numpy": lambda r: chain_read(r, "numpy"),
     "chain.read.cupy": lambda r: chain_read(r, "cupy"),
-    **{f"regret.{size}.mean": lambda r, n=n: geometric_mean(regrets(r, n)) for size, n in SIZES.items()},
-    **{f"regret.{size}.worst": lambda r, n=n: max(regrets(r, n)) for size, n in SIZES.items()},
-    **{f"regret.{size}.cells": lambda r, n=n: float(len(regrets(r, n))) for size, n in SIZES.items()},
 }
+
+
+def reuse_figures() -> Iterator[Tuple[str, Callable[[Results], Value]]]:
+    """For each size of an array: cells, the regret of auto, how it compares with explicit copies of pinned memory."""
+    for size, nbytes in SIZES.items():
+        yield f"regret.{size}.mean", lambda r, n=nbytes: geometric_mean(regrets(r, n))
+        yield f"regret.{size}.worst", lambda r, n=nbytes: max(regrets(r, n))
+        yield f"regret.{size}.cells", lambda r, n=nbytes: float(len(regrets(r, n)))
+        yield f"pinned.{size}.mean", lambda r, n=nbytes: 1 / geometric_mean(pinned_over_auto(r, n))
+        yield f"pinned.{size}.faster", lambda r, n=nbytes: float(sum(ratio > 1 for ratio in pinned_over_auto(r, n)))
+        yield f"pinned.{size}.slower", lambda r, n=nbytes: float(sum(ratio <= 1 for ratio in pinned_over_auto(r, n)))
+
+
+FIGURES.update(reuse_figures())
 
 
 def figure(results: Results, name: str) -> Value:

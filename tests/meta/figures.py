@@ -2,6 +2,8 @@
 
     figures.py SOURCE
 """
+import json
+import shutil
 import sys
 import tempfile
 import unittest
@@ -11,6 +13,8 @@ SOURCE = Path(sys.argv.pop(1)).resolve()
 sys.path.insert(0, str(SOURCE / "docs"))
 import figures  # noqa: E402
 import measured  # noqa: E402
+import performance  # noqa: E402
+from performance_text import PARTS  # noqa: E402
 
 RESULTS = measured.Results()
 LOG = "placement/log, host to host/auto/1G"
@@ -122,6 +126,80 @@ class Measured(unittest.TestCase):
     def test_bytes(self):
         self.assertEqual([measured.bytes_of(text) for text in ("7", "4K", "64M", "1G")], [7, 4096, 64 << 20, 1 << 30])
         self.assertRaises(measured.Unknown, measured.bytes_of, "1 G")
+
+
+def case(name, strategy, **more):
+    return {"case": name, "strategy": strategy, "bytes": 1 << 20, "runs": 3, "median_ms": 12.5, "q1_ms": 12,
+            "q3_ms": 13, "min_ms": 11, "max_ms": 14, "limit_ms": 10, "share": 0.8, **more}
+
+
+# A result of every suite that has none here yet, or may have.
+SUITES = {
+    "transfer": [case("round trip", "auto"), case("round trip", "pinned", bytes=4096)],
+    "pingpong": [case("exchange", "auto")],
+    "producer": [case("16 buffers", "auto")],
+    "alloc": [case("pairs", "ferry", threads=1, operations=1000, ns=12500),
+              case("replay", "ferry", footprint_over_live=1.25)],
+    "launch": [case("launch", "bare", operands=3, operations=1000)],
+    "stream": [case("triad", "device", gb_per_s=4000.0)],
+    "peers": [case(f"{name} of {dtype}, {way}", "numpy") for name in measured.UFUNCS for dtype in ("float64", "float32")
+              for way in ("host to host", "resident")] + [case("sum, resident", "numpy")],
+    "programs": [case("heat", "explicit", lines=90), case("heat", "ferry", lines=60, median_ms=10.0)],
+}
+
+
+class Performance(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def with_results(self, **suites):
+        """The committed results, and others in place of some."""
+        shutil.copytree(measured.RESULTS, self.folder, dirs_exist_ok=True)
+        for suite, results in suites.items():
+            (self.folder / f"{suite}.json").write_text(json.dumps(results), encoding="utf-8")
+        return measured.Results(self.folder)
+
+    def test_the_page_is_what_the_results_make_of_it(self):
+        self.assertEqual(performance.problems(RESULTS), [])
+
+    def test_a_result_that_changes_makes_another_page(self):
+        placement = json.loads(json.dumps(RESULTS.suite("placement")))
+        row = next(row for row in placement["cases"] if row["case"] == "ten kernels" and row["strategy"] == "auto")
+        row["median_ms"] *= 2
+        self.assertEqual(len(performance.problems(self.with_results(placement=placement))), 1)
+
+    def test_a_suite_without_a_result_is_left_out(self):
+        results = self.with_results()
+        for path in self.folder.glob("reuse*"):
+            path.unlink()
+        page = performance.page(results)
+        self.assertNotIn("Arrays that are used again", page)
+        self.assertIn("Kernels in a row", page)
+
+    def test_every_suite_is_taken_when_it_has_a_result(self):
+        facts = {"device": "D", "driver": "1.2", "cpu": "C", "date": "2030-01-01T00:00:00Z", "commit": "c" * 40}
+        results = {name: {**facts, "cases": cases} for name, cases in SUITES.items()}
+        made = performance.page(self.with_results(**results))
+        for part in PARTS:
+            self.assertIn(f"# {part.title}\n", made)
+        for words in ("- D, driver 1.2, C: 2030-01-01", "| 1 MiB |  | 12.5 (0.80) |",
+                      "| heat | 12.5 | 10 | 0.80 | 90 | 60 |", "12.5 (1.25)", "4,000 (0.80)",
+                      "float32, resident | 12.5 (0.80)"):
+            self.assertIn(words, made)
+        path = self.folder / "performance.md"
+        path.write_text(made, encoding="utf-8")
+        self.assertEqual(figures.problems(path, measured.Results(self.folder)), [])
+
+    def test_a_plot_of_another_commit_is_found(self):
+        plot = self.folder / "reuse.svg"
+        plot.write_text(f"<svg>{RESULTS.suite('reuse')['commit'][:10]}</svg>", encoding="utf-8")
+        self.assertEqual(performance.problems(RESULTS, plots=self.folder), [])
+        plot.write_text("<svg>another</svg>", encoding="utf-8")
+        self.assertEqual(len(performance.problems(RESULTS, plots=self.folder)), 1)
+
+    def test_only_that_page_is_made(self):
+        self.assertEqual(len(page("so\n\n<!--made-->\n\n5 ms\n\n<!--/-->\n")), 1)
 
 
 if __name__ == "__main__":
