@@ -162,6 +162,13 @@ def names_command(text: str) -> bool:
     return any(match.group(1) is None or (ROOT / match.group(1)).exists() for match in COMMAND.finditer(text))
 
 
+def shown(text: str) -> Iterator[int]:
+    """A comment with two dashes in a row is none: readers would see it."""
+    for match in re.finditer(r"<!--(.*?)-->", text):
+        if "--" in match.group(1) or match.group(1).startswith((">", "->")):
+            yield text.count("\n", 0, match.start()) + 1
+
+
 def hidden(text: str) -> Iterator[int]:
     """A line that begins with a comment is HTML to the end, and is not set as Markdown."""
     for number, line in enumerate(text.split("\n"), 1):
@@ -182,6 +189,7 @@ def problems(path: Path, results: "measured.Results") -> List[str]:
     found += [f"{line}: nothing says where \"{words}\" comes from" for line, words in unmarked(text)]
     found += [f"{line}: nothing beside {words} names the command that prints it" for line, words in unnamed(text)]
     found += [f"{line}: begins with a comment, so it is not set as Markdown" for line in hidden(text)]
+    found += [f"{line}: a comment has two dashes in a row, so it is shown" for line in shown(text)]
     found += [f"{line}: only performance.md is made by a script" for line in not_made(path, text)]
     return [f"{os.path.relpath(path)}:{problem}" for problem in found]
 

@@ -5,7 +5,8 @@ A name with slashes is a place in a file of benchmarks/results/h200:
     SUITE/CASE/STRATEGY/BYTES[/FIELD]    of the only such case; FIELD is median_ms without it; BYTES: 4K, 1G
     SUITE/check/CHECK                    the figure of a check
     SUITE/limits/LIMIT                   what the machine allowed in that run
-    run/PROGRAM/HOW/COLUMN               of run/table.txt: `whole` or `work`, ms
+    run/PROGRAM/HOW/COLUMN               of run/table.txt: `whole` or `work`, ms; without the dashes of options, since a
+                                         comment of Markdown cannot have two in a row
 
 SUITE `foundation` is the newest of foundation*.json. Any other name is in FIGURES below, where it is computed.
 """
@@ -78,6 +79,7 @@ class Results:
         place = {"whole": 3, "work": 4}.get(column)
         for line in path.read_text(encoding="utf-8").splitlines() if path.exists() and place else []:
             words = re.split(r"\s{2,}", line.strip())
+            words[1:2] = [words[1].replace("--", "")] if len(words) > 1 else []
             if words[:2] == [program, how] and len(words) > place and re.fullmatch(r"[\d.]+", words[place]):
                 return float(words[place])
         raise Unknown(f"run/table.txt has no {column} of {program}, {how}")
@@ -156,6 +158,12 @@ def chain_read(results: Results, theirs: str) -> float:
     return numpy_ms(results, case, f"{theirs}: call") / numpy_ms(results, case, "ferry: call")
 
 
+def best_chain(results: Results) -> float:
+    """Ten kernels over 1 GiB: the fastest order that was written by hand."""
+    rows = results.cases("placement", case="ten kernels", bytes=SIZES["1G"])
+    return min(float(row["median_ms"]) for row in rows if row["strategy"] != "auto")
+
+
 def foundation_case(results: Results, case: str, strategy: str) -> float:
     return results.ms("foundation", case, strategy, SIZES["1G"])
 
@@ -178,6 +186,7 @@ FIGURES: Dict[str, Callable[[Results], Value]] = {
     "home.most": lambda r: max(row["max_ms"] for row in home_ms(r)),
     "home.share": lambda r: part_in_words(home_share(r)),
     "home.runs": lambda r: float(len(home_ms(r))),
+    "chain.best": best_chain,
     "faults.least": lambda r: min(over_auto(r, "none")),
     "faults.most": lambda r: max(over_auto(r, "none")),
     "ufuncs.host.numpy": lambda r: ufuncs_over_ferry(r, "numpy"),

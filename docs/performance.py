@@ -25,9 +25,20 @@ PAGE = ROOT / "docs" / "performance.md"
 PLOTS = ROOT / "docs" / "plots"
 
 
+def unwrapped(text: str) -> str:
+    """A line for each paragraph and item: where lines end must not depend on what figures are filled in."""
+    lines: List[str] = []
+    for line in text.strip("\n").split("\n"):
+        if lines and lines[-1] and line and not line.startswith(("- ", "    ")) and not lines[-1].startswith("    "):
+            lines[-1] += " " + line.strip()
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
 def filled(text: str, results: measured.Results) -> str:
     """The text with its figures, marked as docs/figures.py wants them."""
-    marked = re.sub(r"\[\[(.+?) ([\d.,]+|\w+)\]\]", r"<!--=\1-->\2<!--/-->", text)
+    marked = re.sub(r"\[\[(.+?) ([\d.,]+|\w+)\]\]", r"<!--=\1-->\2<!--/-->", unwrapped(text))
     made, problems = figures.regenerate(marked, results)
     unknown = [problem for problem in problems if " is " not in problem or "neither" in problem]
     if unknown:
@@ -40,7 +51,7 @@ def made(table: str) -> str:
 
 
 def part_text(part: Part, results: measured.Results) -> str:
-    pieces = [f"## {part.title}", filled(part.text.strip("\n"), results)]
+    pieces = [f"## {part.title}", filled(part.text, results)]
     for before, table in part.tables:
         pieces += [filled(before, results)] if before else []
         pieces.append(made(table(results)))
@@ -48,7 +59,7 @@ def part_text(part: Part, results: measured.Results) -> str:
         if (PLOTS / f"{suite}.svg").exists():
             pieces.append(f"![{part.title}](plots/{suite}.svg)")
     if part.after:
-        pieces.append(filled(part.after.strip("\n"), results))
+        pieces.append(filled(part.after, results))
     return "\n\n".join(pieces)
 
 
@@ -69,7 +80,7 @@ def suites(results: measured.Results) -> List[str]:
 
 def page(results: measured.Results) -> str:
     parts = [part for part in PARTS if all(results.has(suite) for suite in part.needs)]
-    begin = filled(PARTS[0].text.strip("\n"), results)
+    begin = filled(PARTS[0].text, results)
     return "\n\n".join([f"# {PARTS[0].title}", begin, facts(results),
                         *(part_text(part, results) for part in parts[1:])]) + "\n"
 

@@ -18,9 +18,9 @@ def short(value: Optional[float]) -> str:
     """Three digits, and no exponent."""
     if value is None:
         return ""
-    if abs(value) >= 100:
+    if abs(value) >= 99.95:
         return f"{value:,.0f}"
-    return f"{value:.3g}" if abs(value) >= 0.001 or value == 0 else f"{value:.6f}".rstrip("0")
+    return f"{value:#.3g}" if abs(value) >= 0.001 else f"{value:.6f}"
 
 
 def markdown(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

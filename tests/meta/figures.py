@@ -14,6 +14,7 @@ sys.path.insert(0, str(SOURCE / "docs"))
 import figures  # noqa: E402
 import measured  # noqa: E402
 import performance  # noqa: E402
+import performance_tables as tables  # noqa: E402
 from performance_text import PARTS  # noqa: E402
 
 RESULTS = measured.Results()
@@ -107,6 +108,9 @@ class Marks(unittest.TestCase):
     def test_a_line_does_not_begin_with_a_mark(self):
         self.assertEqual(len(page("so many as\n<!--set-->5<!--/--> ms\n")), 1)
 
+    def test_a_comment_that_would_be_shown_is_refused(self):
+        self.assertEqual(len(page("so <!--set-a--b-->5<!--/--> MiB\n")), 1)
+
     def test_lines_are_told(self):
         text = f"One\n\ntwo <!--={LOG}-->0.0<!--/--> ms\n\n- three of\n  4 ms\n\n| a | b |\n|---|---|\n| c | 5 |\n"
         found = page(text)
@@ -184,7 +188,7 @@ class Performance(unittest.TestCase):
         for part in PARTS:
             self.assertIn(f"# {part.title}\n", made)
         for words in ("- D, driver 1.2, C: 2030-01-01", "| 1 MiB |  | 12.5 (0.80) |",
-                      "| heat | 12.5 | 10 | 0.80 | 90 | 60 |", "12.5 (1.25)", "4,000 (0.80)",
+                      "| heat | 12.5 | 10.0 | 0.80 | 90 | 60 |", "12.5 (1.25)", "4,000 (0.80)",
                       "float32, resident | 12.5 (0.80)"):
             self.assertIn(words, made)
         path = self.folder / "performance.md"
@@ -197,6 +201,10 @@ class Performance(unittest.TestCase):
         self.assertEqual(performance.problems(RESULTS, plots=self.folder), [])
         plot.write_text("<svg>another</svg>", encoding="utf-8")
         self.assertEqual(len(performance.problems(RESULTS, plots=self.folder)), 1)
+
+    def test_numbers_have_three_digits(self):
+        self.assertEqual([tables.short(value) for value in (0.0125, 26.04, 99.97, 160.4, 4075.83, 0.0001234, 1)],
+                         ["0.0125", "26.0", "100", "160", "4,076", "0.000123", "1.00"])
 
     def test_only_that_page_is_made(self):
         self.assertEqual(len(page("so\n\n<!--made-->\n\n5 ms\n\n<!--/-->\n")), 1)
