@@ -68,8 +68,8 @@ def facts(results: measured.Results) -> str:
     days = {}
     for suite in suites(results):
         run = results.suite(suite)
-        key = f"{run['device']}, driver {run['driver']}, {run['cpu']}"
-        if run.get("driver", "").count(".") and run.get("date"):
+        if "." in run.get("driver", "") and run.get("date"):
+            key = f"{run['device']}, driver {run['driver']}, {run['cpu']}"
             days.setdefault(key, set()).add(str(run["date"])[:10])
     return made("\n".join(f"- {key}: {', '.join(sorted(dates))}" for key, dates in sorted(days.items())))
 

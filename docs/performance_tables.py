@@ -190,6 +190,16 @@ def programs(results: Results) -> str:
                      "lines, ferry"], lines)
 
 
+def predicted(suite: str) -> Callable[[Results], str]:
+    """The error of the simulator's prediction, by strategy, as benchmarks/model_error.py has written it."""
+    def table(results: Results) -> str:
+        rows = [row for row in results.suite(f"model-{suite}")["summaries"] if row["aspect"] is None]
+        return markdown(["strategy", "cases", "error of the median, median", "cases within 15 %"],
+                        ([row["strategy"], str(row["cases"]), f"{100 * row['median_error']:.1f} %",
+                          f"{100 * row['within']:.0f} %"] for row in rows))
+    return table
+
+
 def home_again(results: Results) -> str:
     """1 GiB home by prefetch, in each run of the foundation's benchmark."""
     rows = []

@@ -141,6 +141,13 @@ So: a kernel or few between two looks by the host, or a host that looks at parts
 passes between two full reads are not, unless the passes take longer than the way home; `ferry_explain` says what was
 decided and why, and `ferry bench reuse --kernel in-place --passes 16` measures it for a machine.
 """),
+    Part("What the simulator says beforehand: reuse", """
+The median that the simulator's clock predicts for each case of the suite, beside the one that was measured
+(`benchmarks/model_error.py`): how far it is off.
+""", needs=["model-reuse"], tables=[("", tables.predicted("reuse"))]),
+    Part("What the simulator says beforehand: transfer", """
+The same for `transfer`.
+""", needs=["model-transfer"], tables=[("", tables.predicted("transfer"))]),
     Part("The same on another day", """
 `benchmarks/compare_results.py` compares two runs of a suite: [benchmarks.md](benchmarks.md). The device and the bus
 hardly vary; what comes home does, with the host that the virtual machine runs on. Each run of the foundation's

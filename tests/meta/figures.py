@@ -184,11 +184,14 @@ class Performance(unittest.TestCase):
     def test_every_suite_is_taken_when_it_has_a_result(self):
         facts = {"device": "D", "driver": "1.2", "cpu": "C", "date": "2030-01-01T00:00:00Z", "commit": "c" * 40}
         results = {name: {**facts, "cases": cases} for name, cases in SUITES.items()}
+        summary = {"strategy": "auto", "aspect": None, "cases": 9, "median_error": 0.071, "within": 0.88}
+        results.update({f"model-{suite}": {"summaries": [summary], "cases": []} for suite in ("reuse", "transfer")})
         made = performance.page(self.with_results(**results))
         for part in PARTS:
             self.assertIn(f"# {part.title}\n", made)
         for words in ("- D, driver 1.2, C: 2030-01-01", "| 1 MiB |  | 12.5 (0.80) |",
                       "| heat | 12.5 | 10.0 | 0.80 | 90 | 60 |", "12.5 (1.25)", "4,000 (0.80)",
+                      "| auto | 9 | 7.1 % | 88 % |",
                       "float32, resident | 12.5 (0.80)"):
             self.assertIn(words, made)
         path = self.folder / "performance.md"
