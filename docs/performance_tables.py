@@ -46,11 +46,8 @@ def ms_and_share(row: Row) -> str:
     return short(row["median_ms"]) + (f" ({row['share']:.2f})" if row.get("share") else "")
 
 
-def ns_each(row: Row) -> str:
-    """Of one operation, where a run has several."""
-    if "ns" in row:
-        return short(row["ns"])
-    return short(1e6 * row["median_ms"] / (row.get("operations") or 1))
+def ns_of_one(row: Row) -> float:
+    return float(row["ns"]) if "ns" in row else 1e6 * row["median_ms"]
 
 
 def by_size(suite: str) -> Callable[[Results], str]:
@@ -68,7 +65,8 @@ def allocation(results: Results) -> str:
     rows = [row for row in results.cases("alloc") if "threads" in row]
     ends = {1, max(row["threads"] for row in rows)}
     return pivoted([row for row in rows if row["threads"] in ends],
-                   lambda row: f"{row['case']}, {size_text(row['bytes'])}", ns_each, "ns a block")
+                   lambda row: f"{row['case']}, {size_text(row['bytes'])}", lambda row: short(ns_of_one(row)),
+                   "ns a block")
 
 
 def traces(results: Results) -> str:
@@ -83,9 +81,7 @@ def traces(results: Results) -> str:
 def launches(results: Results) -> str:
     """µs, by operands."""
     rows = [row for row in results.cases("launch") if "operands" in row]
-    several = len({row["case"] for row in rows}) > 1
-    return pivoted(rows, lambda row: (f"{row['case']}, " if several else "") + str(row["operands"]),
-                   lambda row: short(float(ns_each(row).replace(",", "")) / 1e3), "operands")
+    return pivoted(rows, lambda row: row["case"].replace("launch, ", ""), lambda row: short(ns_of_one(row) / 1e3), "")
 
 
 def rates(results: Results) -> str:
