@@ -5,8 +5,8 @@
 
 The text is in docs/performance_text.py; a part whose suite has no result is left out. `[[NAME 0.0]]` there becomes the
 figure of that name (docs/measured.py), with as many decimals. `--plots` draws a picture for each result that has one,
-by tools/plot_bench.py, which takes matplotlib. `--check` fails when the page, or the commit that a plot names, is
-another.
+by tools/plot_bench.py or benchmarks/plot_peers.py, which take matplotlib. `--check` fails when the page, or the commit
+that a plot names, is another.
 """
 import argparse
 import re
@@ -23,6 +23,7 @@ from performance_text import PARTS, Part  # noqa: E402
 
 PAGE = ROOT / "docs" / "performance.md"
 PLOTS = ROOT / "docs" / "plots"
+PLOTTERS = {"peers": "benchmarks/plot_peers.py", "numpy": "benchmarks/plot_peers.py"}  # others: tools/plot_bench.py
 
 
 def unwrapped(text: str) -> str:
@@ -97,7 +98,8 @@ def draw(results: measured.Results) -> int:
     status = 0
     PLOTS.mkdir(exist_ok=True)
     for suite in sorted({suite for part in PARTS for suite in part.plots if results.has(suite)}):
-        command = [sys.executable, str(ROOT / "tools" / "plot_bench.py"), str(results.folder / f"{suite}.json"),
+        plotter = ROOT / PLOTTERS.get(suite, "tools/plot_bench.py")
+        command = [sys.executable, str(plotter), str(results.folder / f"{suite}.json"),
                    str(PLOTS / f"{suite}.svg")]
         status = subprocess.run(command, check=False).returncode or status
     return status

@@ -102,7 +102,7 @@ A block allocated and freed (`ferry bench alloc`; ns), with one thread and with 
 Ten ufuncs over 10,000,000 elements in one process, geometric means (`benchmarks/numpy_speed.py`; ms). The host has
 just written x, and reads the result afterwards, which is not timed here; with `again` the same call is made over and
 over. A result that `out=` does not give is fresh.
-""", needs=["numpy"], tables=[("", tables.numpy_ufuncs)]),
+""", needs=["numpy"], tables=[("", tables.numpy_ufuncs)], plots=["numpy"]),
     Part("NumPy and its peers", """
 Ten ufuncs over 10,000,000 elements, geometric means, and other work, each library in its own way
 (`benchmarks/peers.py`; ms): *host to host*, from arrays that the host has just written to a result that it has looked
