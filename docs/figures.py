@@ -5,10 +5,10 @@
 
 A figure stands between two comments, which a reader of the page does not see:
 
-    took <!--=NAME-->26.0<!--/--> ms          NAME is in docs/measured.py, which computes it from benchmarks/results
-    takes <!--printed-->50<!--/--> ms         the paragraph, list item or table row names the command that prints it, in
-                                              backquotes: a subcommand of `ferry`, or a program of this repository
-    at most <!--set-->1<!--/--> µs            no measurement: a limit, a setting, an example
+    took <!--=NAME-->26.0<!--/--> ms       NAME is in docs/measured.py, which computes it from benchmarks/results
+    takes <!--printed-->50<!--/--> ms      the paragraph, list item or table row names what it is of, in backquotes: a
+                                           subcommand of `ferry`, a program of this repository, a file of results
+    at most <!--set-->1<!--/--> µs         no measurement: a limit, a setting, an example
 
 What docs/performance.py makes, tables above all, is between `made` and the same end, in its page alone: another run
 of it has to give the same page.
@@ -34,7 +34,7 @@ Value = Union[float, str]
 MARKED = re.compile(r"<!--(=[^>]*?|printed|set|made)-->(.*?)<!--/-->", re.DOTALL)
 NUMBER = r"\d[\d,]*(?:\.\d+)?"
 WORDS = r"(?:two|three|four|five|six|seven|eight|nine|ten|sixteen|hundreds?|thousands?|dozens?)"
-UNIT = r"(?:ms|µs|us|ns|s|seconds?|minutes?|[KMGT]i?B/s|GFLOP/s|TFLOP/s|%|×|times|-fold)"
+UNIT = r"(?:ms|µs|us|ns|s|seconds?|minutes?|[KMGT]i?B/s|GFLOP/s|TFLOP/s|%|×(?! *\d)|times|-fold)"
 MEASURED = [re.compile(pattern, re.IGNORECASE) for pattern in (
     rf"(?<![\w.,/-]){NUMBER}[  -]?{UNIT}(?![\w/])",
     rf"\b{NUMBER}x (?:faster|slower|the|as)\b",
@@ -159,7 +159,9 @@ def unnamed(text: str) -> Iterator[Tuple[int, str]]:
 
 
 def names_command(text: str) -> bool:
-    return any(match.group(1) is None or (ROOT / match.group(1)).exists() for match in COMMAND.finditer(text))
+    """Or a file of results."""
+    return (any(match.group(1) is None or (ROOT / match.group(1)).exists() for match in COMMAND.finditer(text))
+            or any((measured.RESULTS / name).exists() for name in re.findall(r"`([\w-]+\.json)`", text)))
 
 
 def shown(text: str) -> Iterator[int]:
@@ -187,7 +189,7 @@ def problems(path: Path, results: "measured.Results") -> List[str]:
     text = path.read_text(encoding="utf-8")
     found = regenerate(text, results)[1]
     found += [f"{line}: nothing says where \"{words}\" comes from" for line, words in unmarked(text)]
-    found += [f"{line}: nothing beside {words} names the command that prints it" for line, words in unnamed(text)]
+    found += [f"{line}: nothing beside {words} names what prints it, or its file" for line, words in unnamed(text)]
     found += [f"{line}: begins with a comment, so it is not set as Markdown" for line in hidden(text)]
     found += [f"{line}: a comment has two dashes in a row, so it is shown" for line in shown(text)]
     found += [f"{line}: only performance.md is made by a script" for line in not_made(path, text)]

@@ -5,6 +5,7 @@ A name with slashes is a place in a file of benchmarks/results/h200:
     SUITE/CASE/STRATEGY/BYTES[/FIELD]    of the only such case; FIELD is median_ms without it; BYTES: 4K, 1G
     SUITE/check/CHECK                    the figure of a check
     SUITE/limits/LIMIT                   what the machine allowed in that run
+    model-SUITE/STRATEGY/FIELD           what benchmarks/model_error.py found: `cases`, and in % the others
     run/PROGRAM/HOW/COLUMN               of run/table.txt: `whole` or `work`, ms; without the dashes of options, since a
                                          comment of Markdown cannot have two in a row
 
@@ -72,6 +73,13 @@ class Results:
             if entry["check"] == name:
                 return float(entry["figure"])
         raise Unknown(f"{suite} has no check \"{name}\"")
+
+    def prediction(self, suite: str, strategy: str, field: str) -> float:
+        """Of the simulator's: how many cases, and how far off in %."""
+        for row in self.suite(suite)["summaries"]:
+            if row["strategy"] == strategy and row["aspect"] is None and field in row:
+                return float(row[field]) * (1 if field == "cases" else 100)
+        raise Unknown(f"{suite} has no {field} of {strategy}")
 
     def program(self, program: str, how: str, column: str) -> float:
         """ms, of the table of programs that know nothing of ferry."""
@@ -220,6 +228,8 @@ def figure(results: Results, name: str) -> Value:
         return results.program(*parts[1:])
     if len(parts) >= 3 and parts[1] == "check":
         return results.check(parts[0], "/".join(parts[2:]))
+    if len(parts) == 3 and parts[0].startswith("model-"):
+        return results.prediction(*parts)
     if len(parts) == 3 and parts[1] == "limits":
         limits = results.suite(parts[0]).get("limits", {})
         if parts[2] in limits:

@@ -80,13 +80,15 @@ class Marks(unittest.TestCase):
     def test_an_unmarked_figure_is_found(self):
         for words in ("It takes 26.1 ms.", "at 84 GB/s", "5 to 10 times slower", "ten times faster", "80 % of it",
                       "- an item of 3 µs", "half the time", "a quarter of the speed", "3.5x faster", "12,000 ns",
-                      "> said: 7 s", "thousands of faults", f"2.0 to <!--={LOG}-->{self.ms:.1f}<!--/--> ms",
+                      "> said: 7 s", "thousands of faults", "20 × as many",
+                      f"2.0 to <!--={LOG}-->{self.ms:.1f}<!--/--> ms",
                       "# The 9 ms", "it takes 22; or\nmore"):
             self.assertEqual(len(page(words + "\n")) >= 1, True, words)
 
     def test_what_is_no_figure_is_left_alone(self):
         for words in ("pages of 4 KiB", "PCIe 5", "16 elements", "`--time 100 s`", "three kernels", "[a link](of/5 ms)",
-                      "    $ ferry bench\n    it printed 5 ms", "```\n5 ms\n```", "CUDA 13", "1 or 2 passes"):
+                      "    $ ferry bench\n    it printed 5 ms", "```\n5 ms\n```", "CUDA 13", "1 or 2 passes",
+                      "8192 × 8192"):
             self.assertEqual(page(words + "\n"), [], words)
 
     def test_bare_numbers_in_a_table_are_figures(self):
@@ -98,7 +100,8 @@ class Marks(unittest.TestCase):
 
     def test_what_a_command_prints_has_the_command_beside_it(self):
         for command, wrong in (("`ferry info` says", 0), ("`benchmarks/numpy_speed.py` says", 0), ("somebody says", 1),
-                               ("`benchmarks/no_such.py` says", 1), ("`ferry` says", 1)):
+                               ("`benchmarks/no_such.py` says", 1), ("`ferry` says", 1), ("(`reuse.json`)", 0),
+                               ("(`no_such.json`)", 1)):
             self.assertEqual(len(page(f"{command} <!--printed-->5<!--/--> ms.\n")), wrong, command)
         self.assertEqual(len(page("`ferry info` is there.\n\nIt says <!--printed-->5<!--/--> ms.\n")), 1)
 
