@@ -279,6 +279,8 @@ def compare(options: argparse.Namespace, folder: str) -> Report:
     programs = Path(options.programs).resolve()
     place = Place(programs, Path(folder, "in"), Path(folder, "out"), explicit_suffix(programs))
     timed = place.explicit == "explicit"
+    if not timed and os.environ.get("FERRY_BACKEND") == "cuda":
+        raise SystemExit("FERRY_BACKEND=cuda, but there is no device, or no nvcc made the explicit versions")
     os.environ["FERRY_BACKEND"] = "cuda" if timed else "sim"
     place.inputs.mkdir()
     chosen = {program: program.small if options.small else program.full for program in PROGRAMS

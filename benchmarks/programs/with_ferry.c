@@ -3,6 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KERNELS_MAX 8
+
+/* Kernels live until the end, as nvcc's do. */
+static ferry_kernel *kernels[KERNELS_MAX];
+static int nkernels;
+
 const char *version_name(void) {
     return "ferry";
 }
@@ -30,6 +36,9 @@ void version_end(void) {
     report_count("remote_bytes_to_host", stats.remote_bytes_to_host);
     report_count("redundant_bytes", stats.redundant_bytes);
     report_count("peak_bytes", stats.peak_bytes);
+    CHECK(ferry_sync(NULL));
+    while (nkernels > 0)
+        ferry_kernel_destroy(kernels[--nkernels]);
 }
 
 #ifdef PROGRAM_IMAGE
@@ -43,7 +52,7 @@ __asm__(".section .rodata\n"
 extern const char program_image[] __attribute__((visibility("hidden")));
 extern const char program_image_end[] __attribute__((visibility("hidden")));
 
-ferry_kernel *kernel_open(const char *name, ferry_host_kernel host) {
+static ferry_kernel *kernel_new(const char *name, ferry_host_kernel host) {
     ferry_kernel *kernel = NULL;
     CHECK(ferry_kernel_load(program_image, (size_t)(program_image_end - program_image), name, host, &kernel));
     return kernel;
@@ -64,7 +73,7 @@ static char *source_text(void) {
     return text;
 }
 
-ferry_kernel *kernel_open(const char *name, ferry_host_kernel host) {
+static ferry_kernel *kernel_new(const char *name, ferry_host_kernel host) {
     ferry_kernel *kernel = NULL;
     char *source = source_text();
     CHECK(ferry_kernel_compile(source, name, &kernel));
@@ -74,6 +83,12 @@ ferry_kernel *kernel_open(const char *name, ferry_host_kernel host) {
 }
 
 #endif
+
+ferry_kernel *kernel_open(const char *name, ferry_host_kernel host) {
+    if (nkernels == KERNELS_MAX)
+        fail("more kernels than can be kept");
+    return kernels[nkernels++] = kernel_new(name, host);
+}
 
 ferry_array array_new(ferry_dtype dtype, int64_t n) {
     ferry_array array;

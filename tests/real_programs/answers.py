@@ -54,7 +54,7 @@ def check_oracle(oracle, run, size, place):
 
 
 def check_counts(said, inputs, crossing):
-    """The library's account: what has to cross does so once, and nothing for nothing. A page or two for small arrays."""
+    """The library's account: what has to cross does so once, nothing for nothing, and a few pages for small arrays."""
     assert said["redundant_bytes"] == 0, said
     for way, nbytes in crossing(inputs, said["answer"]).items():
         assert nbytes <= said[way] <= nbytes + SMALL_BYTES, f"{way}: {said[way]} for {nbytes}"

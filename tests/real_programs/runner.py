@@ -1,5 +1,6 @@
 """runner.py RUNNER PROGRAMS: the command, what it writes, how it counts lines, and what it refuses."""
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -25,12 +26,13 @@ def check_lines(runner, folder):
     assert runner.code_lines(path) == 5, runner.code_lines(path)
 
 
-def run_program(*words):
-    return subprocess.run([*map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def run_program(*words, environment=None):
+    return subprocess.run([*map(str, words)], env={**os.environ, **(environment or {})}, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True)
 
 
-def run(*arguments):
-    return run_program(sys.executable, "-B", *arguments)
+def run(*arguments, environment=None):
+    return run_program(sys.executable, "-B", *arguments, environment=environment)
 
 
 def check_command(path, programs, folder):
@@ -53,6 +55,9 @@ def check_command(path, programs, folder):
 def check_refusals(path, programs, folder):
     assert run(path).returncode == 2
     assert run(path, programs, "--only", "sorting").returncode == 2
+    with tempfile.TemporaryDirectory() as empty:
+        done = run(path, empty, environment={"FERRY_BACKEND": "cuda"})
+    assert done.returncode == 1 and "no nvcc" in done.stderr, done
     refused = ((["heat_ferry"], "usage"), (["heat_ferry", "--size", "9", folder], "multiple of 4"),
                (["heat_ferry", "--size", "1x", folder], "1x"), (["cg_on_host", "--sise", "8", "x"], "usage"),
                (["images_ferry", folder, folder], "no .pgm"),
