@@ -1,7 +1,6 @@
 #include "allocators.h"
 
 #include <dlfcn.h>
-#include <jemalloc/jemalloc.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +8,6 @@
 #include "bare_jemalloc.h"
 #include "ferry/ferry.h"
 #include "plain_jemalloc.h"
-
-/* What the library tells the jemalloc inside it: this program's other copy, the arena's, is told the same. */
-const char *ferry_je_malloc_conf = "retain:false,dirty_decay_ms:-1,muzzy_decay_ms:-1,lg_extent_max_active_fit:64,"
-                                   "narenas:1,percpu_arena:disabled,background_thread:false,thp:default";
 
 static ferry_heap *heap;
 
