@@ -49,8 +49,8 @@ static ferry_status exchange(struct trip *trip, double *seconds) {
         status = trip->way->host_takes(trip, false, FERRY_READWRITE);
     if (status)
         return status;
-    content_touch(trip->host_x, trip->n, true, true);
     *seconds = clock_seconds() - begin;
+    *seconds += trip_touch(trip, false, true, true);
     content_negate(trip->content);
     return FERRY_OK;
 }

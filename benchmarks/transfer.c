@@ -47,8 +47,8 @@ static ferry_status give(struct trip *trip, double *seconds) {
     ferry_status status = trip->way->host_takes(trip, false, FERRY_WRITE);
     if (status)
         return status;
-    content_touch(trip->host_x, trip->n, false, true);
     *seconds = clock_seconds() - begin;
+    *seconds += trip_touch(trip, false, false, true);
     content_overwrite(trip->content, trip->host_x);
     return FERRY_OK;
 }
@@ -60,8 +60,8 @@ static ferry_status take(struct trip *trip, double *seconds) {
         status = trip->way->host_takes(trip, true, FERRY_READ);
     if (status)
         return status;
-    content_touch(trip->host_y, trip->n, true, false);
     *seconds += clock_seconds() - begin;
+    *seconds += trip_touch(trip, true, true, false);
     return FERRY_OK;
 }
 

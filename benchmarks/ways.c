@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "host_model.h"
 #include "pool.h"
 
 #define LOOKS 512 /* elements that are compared: of every chunk some */
@@ -50,6 +51,12 @@ void trip_close(struct trip *trip) {
     if (trip->way)
         trip->way->close(trip);
     *trip = (struct trip){.way = NULL};
+}
+
+double trip_touch(const struct trip *trip, bool y, bool loads, bool stores) {
+    double begin = clock_seconds();
+    content_touch(y ? trip->host_y : trip->host_x, trip->n, loads, stores);
+    return (clock_seconds() - begin) / (ways.modelled ? host_model_faults_at_once(trip->bytes) : 1);
 }
 
 static double expected(const struct trip *trip, size_t i) {

@@ -64,6 +64,10 @@ void trip_close(struct trip *trip);
  * them the longer of the crossing there and back and the kernel over arrays in place. Medians of some. */
 ferry_status ways_limit(const struct limits *limits, enum way_kernel kernel, size_t bytes, struct turns_limit *limit);
 
+/* The host's touches of every page of x or y: seconds by the suite's clock. Large arrays are all cores' work, whose
+ * faults the driver serves side by side; the virtual clock charges them one after the other. */
+double trip_touch(const struct trip *trip, bool y, bool loads, bool stores);
+
 /* Whether what the host finds in the result is what it has to be: elements all over the array, others each time. With
  * `spoil` one of them is made wrong first. */
 bool trip_right(const struct trip *trip, bool spoil);
