@@ -4,10 +4,10 @@
     compare_results.py FIRST.json SECOND.json [--widen PART] [--share PART] [--list N]
 
 The *spread* of a case is what its runs took in the first file, from the least to the greatest, widened on either side
-by a quarter of the median (`--widen`): runs in a row see less than a day does, and a virtual machine's host, which makes
-and copies pages, differs from one day to the next where the device does not. A case is reproduced when the second file's
-median is within it. Exit status 1 when fewer than 90 % are (`--share`), or when one of the files has a wrong result that
-the other has not; 2 when there is nothing to compare.
+by a quarter of the median (`--widen`): runs in a row see less than a day does, and a virtual machine's host, which
+makes and copies pages, differs from one day to the next where the device does not. A case is reproduced when the
+second file's median is within it. Exit status 1 when fewer than 90 % are (`--share`), or when one of the files has a
+wrong result that the other has not; 2 when there is nothing to compare.
 """
 import argparse
 import json
@@ -17,6 +17,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 # What names a case, in whichever suite.
 NAMES = ("case", "strategy", "bytes", "threads", "operands", "kernel", "action", "passes", "size_bytes", "dtype")
+WIDEN = 0.25
 MARGIN = 1e-9  # files have nine digits
 
 
@@ -91,7 +92,7 @@ def arguments(given: Optional[List[str]]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("first")
     parser.add_argument("second")
-    parser.add_argument("--widen", type=float, default=0.25)
+    parser.add_argument("--widen", type=float, default=WIDEN)
     parser.add_argument("--share", type=float, default=0.9)
     parser.add_argument("--list", type=int, default=20, help="at most so many of the others (default %(default)s)")
     return parser.parse_args(given)

@@ -36,14 +36,31 @@ PAGE_BYTES = 4096
 
 
 @dataclass
-class Entry:
-    """One library in one case: what is called, what is to be done before it, and its times."""
-    peer: Peer
+class Work:
+    """What is called, what is to be done before it, and how its result becomes the host's array."""
     before: Callable[[], None]
     call: Callable[[], Any]
     result: Callable[[Any], np.ndarray]
+
+
+@dataclass
+class Entry:
+    """One library in one case: its times, or why it has none."""
+    peer: Peer
+    work: Optional[Work] = None
     ms: List[float] = field(default_factory=list)
     problem: Optional[str] = None
+
+    def attempt(self, what: Callable[[], Any]) -> Any:
+        """What it returns. A library that cannot do it is left out of the case; of ferry and NumPy that is an error."""
+        try:
+            with as_for(self.peer.name), self.peer.scope():
+                return what()
+        except Exception as error:  # noqa: B902: each library has errors of its own
+            if isinstance(self.peer, peer_libraries.Ferry) or type(self.peer) is Peer:
+                raise
+            self.problem = f"{type(error).__name__}: {error}".split("\n")[0]
+            return None
 
 
 class Run:
@@ -71,7 +88,7 @@ def load_cases() -> Any:
     return module
 
 
-def host_to_host(peer: Peer, operation: Any) -> Entry:
+def host_to_host(peer: Peer, operation: Any) -> Work:
     """From arrays that the host has just written to a result that it has looked at, page by page."""
     arrays = [peer.host_like(x) for x in operation.inputs]
     sinks: Dict[int, np.ndarray] = {}
@@ -86,10 +103,10 @@ def host_to_host(peer: Peer, operation: Any) -> Entry:
         np.copyto(sinks.setdefault(pages.size, np.empty(pages.shape, pages.dtype)), pages)
         return result
 
-    return Entry(peer, write, call, lambda result: result)
+    return Work(write, call, lambda result: result)
 
 
-def resident(peer: Peer, operation: Any) -> Entry:
+def resident(peer: Peer, operation: Any) -> Work:
     """Operands and result stay where the library has them."""
     operands = [peer.give(peer.host_like(x)) for x in operation.inputs]
 
@@ -98,25 +115,24 @@ def resident(peer: Peer, operation: Any) -> Entry:
         peer.wait(result)
         return result
 
-    return Entry(peer, lambda: None, call, peer.take)
+    return Work(lambda: None, call, peer.take)
 
 
 def take_turn(entry: Entry, measured: bool) -> Any:
-    """One timed call. A library that cannot do it says so the first time; of ferry and NumPy that is an error."""
-    try:
-        entry.before()
-        with as_for(entry.peer.name), entry.peer.scope():
-            begun = time.perf_counter()
-            result = entry.call()
-            ms = (time.perf_counter() - begun) * 1e3
-    except Exception as error:  # noqa: B902: each library has errors of its own
-        if isinstance(entry.peer, peer_libraries.Ferry) or type(entry.peer) is Peer:
-            raise
-        entry.problem = f"{type(error).__name__}: {error}".split("\n")[0]
-        return None
-    if measured:
-        entry.ms.append(ms)
-    return result
+    """One timed call."""
+    work = entry.work
+    assert work is not None
+    work.before()
+
+    def timed() -> Any:
+        begun = time.perf_counter()
+        result = work.call()
+        ms = (time.perf_counter() - begun) * 1e3
+        if measured:
+            entry.ms.append(ms)
+        return result
+
+    return entry.attempt(timed)
 
 
 def take_turns(entries: List[Entry], seconds: float) -> Dict[str, np.ndarray]:
@@ -128,12 +144,8 @@ def take_turns(entries: List[Entry], seconds: float) -> Dict[str, np.ndarray]:
             if entry.problem is None:
                 results[entry.peer.name] = take_turn(entry, turn >= LEARNING)
         turn += 1
-    return {entry.peer.name: finished(entry, results[entry.peer.name]) for entry in entries if entry.problem is None}
-
-
-def finished(entry: Entry, result: Any) -> np.ndarray:
-    with as_for(entry.peer.name), entry.peer.scope():
-        return np.asarray(entry.result(result))
+    return {entry.peer.name: entry.attempt(lambda: np.asarray(entry.work.result(results[entry.peer.name])))
+            for entry in entries if entry.problem is None}
 
 
 def expected(operation: Any) -> np.ndarray:
@@ -147,17 +159,16 @@ def right(operation: Any, got: np.ndarray, want: np.ndarray) -> bool:
     return equal(got, want, operation.units)
 
 
-def measure(run: Run, name: str, operation: Any, way: Callable[[Peer, Any], Entry]) -> None:
+def measure(run: Run, name: str, operation: Any, way: Callable[[Peer, Any], Work]) -> None:
     """One case of all libraries."""
     seconds = run.share_of_time()
     run.cases_left -= 1
     if seconds <= 0:
         run.left_out.append({"case": name, "strategy": "all", "why": "no time left"})
         return
-    entries = []
-    for peer in run.peers:
-        with as_for(peer.name), peer.scope():
-            entries.append(way(peer, operation))
+    entries = [Entry(peer) for peer in run.peers]
+    for entry in entries:
+        entry.work = entry.attempt(lambda: way(entry.peer, operation))
     results, want = take_turns(entries, seconds), expected(operation)
     told = []
     for entry in entries:

@@ -54,8 +54,10 @@ def made(table: str) -> str:
 def part_text(part: Part, results: measured.Results) -> str:
     pieces = [f"## {part.title}", filled(part.text, results)]
     for before, table in part.tables:
-        pieces += [filled(before, results)] if before else []
-        pieces.append(made(table(results)))
+        made_table = table(results)
+        if made_table:
+            pieces += [filled(before, results)] if before else []
+            pieces.append(made(made_table))
     for suite in part.plots:
         if (PLOTS / f"{suite}.svg").exists():
             pieces.append(f"![{part.title}](plots/{suite}.svg)")

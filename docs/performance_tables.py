@@ -1,8 +1,12 @@
 """Tables of docs/performance.md, from the committed results. Each function takes the results and gives Markdown."""
 import re
+import sys
+from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
-from measured import POLICIES, SIZES, UFUNCS, Results, geometric_mean, reuse_cells
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+import compare_results  # noqa: E402
+from measured import POLICIES, SIZES, UFUNCS, Results, geometric_mean, reuse_cells  # noqa: E402
 
 Row = Dict[str, Any]
 
@@ -194,6 +198,20 @@ def predicted(suite: str) -> Callable[[Results], str]:
                         ([row["strategy"], str(row["cases"]), f"{100 * row['median_error']:.1f} %",
                           f"{100 * row['within']:.0f} %"] for row in rows))
     return table
+
+
+def again(results: Results) -> str:
+    """Second runs, where there are some in the folder `again`: how many cases are within the first one's spread."""
+    rows = []
+    for path in sorted((results.folder / "again").glob("*.json")):
+        first, second = results.suite(path.stem), compare_results.load(str(path))
+        pairs, _ = compare_results.compare(first, second, compare_results.WIDEN)
+        within = sum(pair.reproduced for pair in pairs) / len(pairs)
+        near = [sum(abs(pair.ratio - 1) <= part for pair in pairs) / len(pairs) for part in (0.05, 0.1, 0.25)]
+        rows.append([path.stem, str(first["date"])[:10], str(second["date"])[:10], str(len(pairs)),
+                     *(f"{100 * part:.0f} %" for part in (within, *near))])
+    header = ["suite", "first run", "second", "cases", "within the spread", "medians within 5 %", "10 %", "25 %"]
+    return markdown(header, rows) if rows else ""
 
 
 def home_again(results: Results) -> str:

@@ -152,10 +152,14 @@ The same for `transfer`.
 `benchmarks/compare_results.py` compares two runs of a suite: [benchmarks.md](benchmarks.md). The device and the bus
 hardly vary; what comes home does, with the host that the virtual machine runs on. Each run of the foundation's
 benchmark that is committed:
-""", needs=["foundation"], tables=[("", tables.home_again)]),
+""", needs=["foundation"], tables=[
+        ("", tables.home_again),
+        ("Second runs of the suites: cases whose median is within the first run's spread, which is from its least to\n"
+         "its greatest and a quarter of the median more on either side, and those that are closer.", tables.again)]),
     Part("At home", """
-sh cmake/setup.sh test && cmake --workflow --preset test build/default/tools/ferry bench build/default/tools/ferry
-bench reuse --json reuse.json
+    sh cmake/setup.sh test && cmake --workflow --preset test
+    build/default/tools/ferry bench
+    build/default/tools/ferry bench reuse --json reuse.json
 
 `benchmarks/h200.sh` builds where there is a device and runs everything, or the steps that are named; the files land
 in `$OUT`. Put them in place of those in `benchmarks/results/h200` and run `docs/performance.py --plots`, then

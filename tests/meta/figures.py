@@ -201,6 +201,23 @@ class Performance(unittest.TestCase):
         path.write_text(made, encoding="utf-8")
         self.assertEqual(figures.problems(path, measured.Results(self.folder)), [])
 
+    def test_code_stays_code(self):
+        self.assertIn("\n    build/default/tools/ferry bench\n", performance.page(RESULTS))
+        self.assertEqual(performance.unwrapped("a\nb\n\n- c\n  d\n- e\n\n    f\n    g\n"),
+                         "a b\n\n- c d\n- e\n\n    f\n    g")
+
+    def test_second_runs_are_compared(self):
+        results = self.with_results()
+        self.assertNotIn("Second runs", performance.page(results))
+        (self.folder / "again").mkdir()
+        placement = json.loads(json.dumps(RESULTS.suite("placement")))
+        for row in placement["cases"][:5]:
+            row["median_ms"] *= 100
+        (self.folder / "again" / "placement.json").write_text(json.dumps(placement), encoding="utf-8")
+        count = len(placement["cases"])
+        self.assertRegex(performance.page(results),
+                         rf"\| placement \|.*\| {count} \| {100 * (count - 5) / count:.0f} % \|")
+
     def test_a_plot_of_another_commit_is_found(self):
         plot = self.folder / "reuse.svg"
         plot.write_text(f"<svg>{RESULTS.suite('reuse')['commit'][:10]}</svg>", encoding="utf-8")

@@ -26,6 +26,22 @@ class Wrong(peer_libraries.Peer):
         self.xp = peer_libraries.Functions(np, log=lambda x: np.log(x) * (1 + 1e-4), sum=None)
 
 
+class Full(peer_libraries.Peer):
+    """One whose memory is full."""
+    name = "full"
+
+    def give(self, x):
+        raise MemoryError("no room")
+
+
+class Dumb(peer_libraries.Peer):
+    """One that keeps its results."""
+    name = "dumb"
+
+    def take(self, result):
+        raise OSError("no way home")
+
+
 def run(*arguments):
     """Exit status, what was printed, and the file."""
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as printed, \
@@ -82,6 +98,15 @@ class Peers(Case):
             status, printed, results = run("--elements", "100", "--part", "products")
         self.assertEqual((status, results["skipped"]), (0, {"absent": "it is on strike"}))
         self.assertIn("skipped: absent: it is on strike", printed)
+
+    def test_what_a_library_cannot_do_ends_nobody_elses_case(self):
+        with mock.patch.object(peer_libraries, "PEERS", [peer_libraries.Peer, Full, Dumb]):
+            status, _, results = run("--elements", "100", "--part", "products")
+        self.assertEqual(status, 0)
+        self.assertEqual({row["strategy"] for row in results["cases"]}, {"numpy"})
+        self.assertEqual({(row["strategy"], row["why"]) for row in results["left_out"]},
+                         {("full", "MemoryError: no room"), ("dumb", "OSError: no way home")})
+        self.assertEqual(len(results["left_out"]), 4)
 
     def test_without_time_cases_are_left_out_and_said_to_be(self):
         status, printed, results = run("--elements", "100", "--part", "products", "--time", "0", "--peer", "numpy")
