@@ -56,7 +56,7 @@ class Peers(Case):
         status, printed, results = run("--elements", "20000", "--time", "20", "--commit", "abc",
                                        *[f"--peer={name}" for name in ("numpy", "ferry", "ferry.ndarray")])
         self.assertEqual((status, results["left_out"], results["skipped"]), (0, [], {}))
-        self.assertEqual((results["suite"], results["commit"]), ("peers", "abc"))
+        self.assertEqual((results["suite"], results["commit"], results["cases_left"]), ("peers", "abc", 0))
         for fact in ("device", "driver", "cuda", "cpu", "date", "backend", "sm_clock", "memory_clock", "numpy",
                      "limits"):
             self.assertTrue(results[fact], fact)
@@ -107,6 +107,26 @@ class Peers(Case):
         self.assertEqual({(row["strategy"], row["why"]) for row in results["left_out"]},
                          {("full", "MemoryError: no room"), ("dumb", "OSError: no way home")})
         self.assertEqual(len(results["left_out"]), 4)
+
+    def test_a_run_that_is_cut_short_has_left_what_it_had(self):
+        class Fatal(peer_libraries.Ferry):
+            name = "fatal"
+            calls = 0
+
+            def give(self, x):
+                Fatal.calls += 1
+                if Fatal.calls > 40:
+                    raise KeyboardInterrupt
+                return x
+
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(peer_libraries, "PEERS", [Fatal]), \
+                contextlib.redirect_stdout(io.StringIO()):
+            path = Path(folder, "peers.json")
+            with self.assertRaises(KeyboardInterrupt):
+                peers.main(["--elements", "100", "--part", "products", "--part", "ufuncs", "--json", str(path)])
+            results = json.loads(path.read_text(encoding="utf-8"))
+        self.assertGreater(len(results["cases"]), 0)
+        self.assertGreater(results["cases_left"], 0)
 
     def test_without_time_cases_are_left_out_and_said_to_be(self):
         status, printed, results = run("--elements", "100", "--part", "products", "--time", "0", "--peer", "numpy")
