@@ -16,7 +16,8 @@ of it has to give the same page.
 The text says how a figure is rounded: to as many decimals as are written, with commas where there are some.
 `--write` puts the results' figures in the place of those that are there; `--check` fails where they differ, and where a
 number with a unit of time, rate or ratio, or a bare number in a table, is not marked. A table's first column and its
-column `default` are no figures; what is in backquotes or in a block of code is what somebody types or a program prints.
+column `default` are no figures; nor is what is in backquotes. A block of code with figures in it is what a program
+printed, and begins with the command, or the text before it names that.
 """
 import argparse
 import os
@@ -48,6 +49,8 @@ MEASURED = [re.compile(pattern, re.IGNORECASE) for pattern in (
 COMMAND = re.compile(r"`(?:ferry (?:bench|info|calibrate|apply|run)\b[^`]*"
                      r"|[^`]*?((?:benchmarks|tests|examples|tools)/[\w./-]+)[^`]*)`")
 
+TYPED = re.compile(r"^ *(?:\$ |ferry |python3? |[A-Z_]+=\S+ |[\w./-]+/(?:ferry|[\w-]+\.(?:py|sh))\b)", re.MULTILINE)
+
 
 @dataclass
 class Block:
@@ -70,8 +73,6 @@ def blocks(text: str) -> Iterator[Block]:
         if lines and (here != kind or here in ("item", "row") or not line.strip()):
             yield Block(kind, begun, "\n".join(lines), header if kind == "row" else "")
             lines = []
-        if here == "more":
-            here = kind
         if line.strip():
             begun = begun if lines else number
             lines.append(line)
@@ -138,8 +139,13 @@ def bare_numbers(block: Block) -> Iterator[str]:
 def unmarked(text: str) -> Iterator[Tuple[int, str]]:
     """Figures that nothing is said of: line and words. What is marked stands as ¤."""
     bare = MARKED.sub(lambda match: "¤" + "\n" * match.group(0).count("\n"), text)
+    named = False
     for block in blocks(re.sub(r"<!--.*?-->", "", bare)):
+        named = names_command(block.text) or block.kind == "code" and (named or bool(TYPED.search(block.text)))
         if block.kind == "code":
+            found = None if named else MEASURED[0].search(block.text)
+            if found:
+                yield block.line, found.group(0)
             continue
         said = without_code(block.text)
         for pattern in MEASURED:

@@ -80,14 +80,14 @@ class Marks(unittest.TestCase):
     def test_an_unmarked_figure_is_found(self):
         for words in ("It takes 26.1 ms.", "at 84 GB/s", "5 to 10 times slower", "ten times faster", "80 % of it",
                       "- an item of 3 µs", "half the time", "a quarter of the speed", "3.5x faster", "12,000 ns",
-                      "> said: 7 s", "thousands of faults", "20 × as many",
+                      "> said: 7 s", "thousands of faults", "20 × as many", "```\n5 ms\n```",
                       f"2.0 to <!--={LOG}-->{self.ms:.1f}<!--/--> ms",
                       "# The 9 ms", "it takes 22; or\nmore"):
             self.assertEqual(len(page(words + "\n")) >= 1, True, words)
 
     def test_what_is_no_figure_is_left_alone(self):
         for words in ("pages of 4 KiB", "PCIe 5", "16 elements", "`--time 100 s`", "three kernels", "[a link](of/5 ms)",
-                      "    $ ferry bench\n    it printed 5 ms", "```\n5 ms\n```", "CUDA 13", "1 or 2 passes",
+                      "    $ ferry bench\n    it printed 5 ms", "```\n$ ./x\n\n5 ms\n```", "CUDA 13", "1 or 2 passes",
                       "8192 × 8192"):
             self.assertEqual(page(words + "\n"), [], words)
 
