@@ -94,6 +94,10 @@ bool device_serves(void) {
     return atomic_compare_exchange_strong(&state, &now, STARTING) ? start_first() : now == SERVING;
 }
 
+bool device_is_serving(void) {
+    return atomic_load_explicit(&state, memory_order_relaxed) == SERVING;
+}
+
 void device_after_fork(void) {
     if (atomic_load(&state) != UNDECIDED && atomic_load(&state) != REFUSED) {
         atomic_store(&state, REFUSED);

@@ -11,6 +11,9 @@ void device_configure(bool chosen);
  * are ordinary meanwhile. */
 bool device_serves(void);
 
+/* Whether they are, where that has been found out: nothing is started. */
+bool device_is_serving(void);
+
 /* In a forked child: the device is its parent's. */
 void device_after_fork(void);
 

@@ -10,11 +10,6 @@
 #include "record.h"
 #include "shim.h"
 
-/* A vfork's child is in its parent's memory: the record is not its own. */
-static bool is_recorded(void) {
-    return record != NULL && record->pid == getpid();
-}
-
 /* A signal's handler that ends the process while its thread is inside the library waits for none of the library's
  * locks. */
 static void end(ferry_run_end how) {
@@ -31,7 +26,7 @@ static void end(ferry_run_end how) {
 }
 
 __attribute__((destructor)) static void end_exited(void) {
-    if (is_recorded()) {
+    if (record_is_own()) {
         end(FERRY_RUN_EXITED);
     }
 }
@@ -71,7 +66,7 @@ static void count_no_longer_than(time_t seconds) {
 
 static _Noreturn void leave(int status) {
     enum { SECONDS = 2 };
-    if (is_recorded()) {
+    if (record_is_own()) {
         atomic_store(&left_with, status);
         count_no_longer_than(SECONDS);
         end(FERRY_RUN_LEFT);

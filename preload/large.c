@@ -13,7 +13,7 @@
 
 /* Managed blocks are aligned to this at most; what asks for more lies in the ordinary heap. */
 #define ALIGNMENT_MOST ((size_t)2 << 20)
-/* Smaller ones share pages, and are not recorded one by one. */
+/* Smaller ones share pages. */
 #define PAGE_BYTES ((size_t)4096)
 
 _Atomic bool large_watched;
@@ -57,12 +57,32 @@ static void *managed(size_t bytes, size_t alignment, bool zeros) {
     return block;
 }
 
+/* A managed block's, or 0: where it shares a page, it is told apart from others by nothing. */
+static size_t part_bytes(const void *block) {
+    const size_t bytes = ferry_usable_size(block);
+    return bytes < PAGE_BYTES ? bytes : 0;
+}
+
 static void note_allocation(const void *block, size_t bytes, ferry_run_home home, uint64_t began_ns, void *caller) {
-    if (bytes >= (home == FERRY_RUN_MANAGED ? PAGE_BYTES : ORDINARY_EXTENT_BYTES)) {
-        if (record != NULL) {
-            watch();
-        }
+    if (record == NULL || (home == FERRY_RUN_PLAIN && bytes < ORDINARY_EXTENT_BYTES)) {
+        return;
+    }
+    const size_t part = home == FERRY_RUN_MANAGED ? part_bytes(block) : 0;
+    if (part > 0) {
+        record_part_allocation(part, began_ns);
+    } else {
+        watch();
         record_allocation(block, bytes, home, began_ns, caller);
+    }
+}
+
+/* Of a block that no record tells apart; a forked child's managed blocks are its parent's. */
+static void note_free(const void *block, ferry_run_home home) {
+    if (record != NULL && home == FERRY_RUN_MANAGED && device_is_serving()) {
+        const size_t part = part_bytes(block);
+        if (part > 0) {
+            record_part_free(part);
+        }
     }
 }
 
@@ -114,6 +134,9 @@ void large_free(void *block) {
     const bool recorded = record_free(block);
     const uint64_t began_ns = recorded ? record_now() : 0;
     const ferry_run_home home = ferry_owns(block) ? FERRY_RUN_MANAGED : FERRY_RUN_PLAIN;
+    if (!recorded) {
+        note_free(block, home);
+    }
     free_in(home, block, entered);
     if (recorded) {
         record_free_end(home, began_ns);
@@ -142,15 +165,26 @@ static void *resize_ordinary(void *block, size_t bytes) {
                                         : ferry_plain_rallocx(block, bytes, ordinary_flags(bytes, 0));
 }
 
-/* Within one heap, or not at all. The record goes first: what is freed is another's before the call returns. */
+/* Within one heap, or not at all. The record takes the block first: what is freed is another's before the call
+ * returns. */
 static void *resize(void *block, size_t bytes, ferry_run_home home, void *caller) {
-    const size_t old_bytes = large_usable_bytes(block);
-    const bool recorded = record_free(block);
-    const uint64_t began_ns = recorded || bytes >= shim_threshold_bytes ? record_now() : 0;
+    registry_block was;
+    const size_t part = record != NULL && home == FERRY_RUN_MANAGED ? part_bytes(block) : 0;
+    const bool taken = part == 0 && record_take(block, &was);
+    const uint64_t began_ns = record_now();
     void *moved = home == FERRY_RUN_MANAGED ? resize_managed(block, bytes) : resize_ordinary(block, bytes);
-    if (moved == NULL && recorded) {
-        note_allocation(block, old_bytes, home, began_ns, caller);
-    } else if (moved != NULL && bytes >= shim_threshold_bytes) {
+    if (moved == NULL) {
+        if (taken) {
+            record_put_back(block, &was);
+        }
+        return NULL;
+    }
+    if (taken) {
+        record_freed(&was);
+    } else if (part > 0) {
+        record_part_free(part);
+    }
+    if (bytes >= shim_threshold_bytes) {
         note_allocation(moved, bytes, home, began_ns, caller);
     }
     return moved;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -22,10 +23,14 @@ enum owner { PARENTS, OWN, BEGINNING };
 static _Atomic int owner_without_page;
 static _Atomic int *owner = &owner_without_page;
 
-static uint64_t clock_ns(void) {
+static uint64_t clock_ns_of(clockid_t clock) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t clock_ns(void) {
+    return clock_ns_of(CLOCK_MONOTONIC);
 }
 
 static void copy_text(char *to, size_t bytes, const char *from) {
@@ -62,8 +67,7 @@ typedef struct inherited {
     char device_text[sizeof((ferry_run_record *)0)->device_text];
 } inherited;
 
-static void begin(ferry_run_record *where, const inherited *from) {
-    const uint64_t began_ns = clock_ns();
+static void begin(ferry_run_record *where, const inherited *from, uint64_t began_ns) {
     ferry_run_record *made = storage_make(where, began_ns);
     if (made != NULL) {
         made->bytes = sizeof *made;
@@ -97,12 +101,37 @@ void record_open(const char *folder, size_t threshold_bytes, unsigned sampled_ev
     if (storage_configure(folder)) {
         const inherited nothing = {.threshold_bytes = threshold_bytes};
         sites_configure(sampled_every);
-        begin(NULL, &nothing);
+        begin(NULL, &nothing, clock_ns());
         if (record != NULL) {
             watch_forks();
         }
     }
     errno = saved;
+}
+
+/* When the system began the process, in ticks since its own beginning; 0: not known. */
+static unsigned long long start_ticks(void) {
+    char text[1024];
+    const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    const ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    text[length < 0 ? 0 : length] = '\0';
+    if (file >= 0) {
+        close(file);
+    }
+    /* The name, in parentheses, may have spaces in it; 20 fields behind it is the time. */
+    const char *field = strrchr(text, ')');
+    for (int i = 0; i < 20 && field != NULL; i++) {
+        field = strchr(field + 1, ' ');
+    }
+    return field == NULL ? 0 : strtoull(field, NULL, 10);
+}
+
+/* A child that gets to its record late has been there for a while. The system's clock is coarse. */
+static uint64_t child_began_ns(void) {
+    const uint64_t now_ns = clock_ns(), up_ns = clock_ns_of(CLOCK_BOOTTIME);
+    const uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK), start_ns = start_ticks() * tick_ns;
+    const uint64_t age_ns = start_ns == 0 || start_ns > up_ns ? 0 : up_ns - start_ns;
+    return age_ns <= 2 * tick_ns || age_ns > now_ns ? now_ns : now_ns - age_ns;
 }
 
 static void begin_in_child(void) {
@@ -113,7 +142,7 @@ static void begin_in_child(void) {
     memcpy(parents.device_text, record->device_text, sizeof parents.device_text);
     registry_clear();
     sites_clear();
-    begin(record, &parents);
+    begin(record, &parents, child_began_ns());
     atomic_store(owner, OWN);
 }
 
@@ -128,6 +157,10 @@ static bool is_open(void) {
         return record != NULL;
     }
     return whose == OWN;
+}
+
+bool record_is_own(void) {
+    return record != NULL && (record->pid == getpid() || atomic_load(owner) == PARENTS);
 }
 
 void record_after_fork(const ferry_fork_account *account) {
@@ -198,17 +231,54 @@ void record_allocation(const void *block, size_t bytes, ferry_run_home home, uin
     errno = saved;
 }
 
+bool record_take(const void *block, registry_block *out) {
+    return is_open() && registry_take(block, out);
+}
+
+void record_put_back(const void *block, const registry_block *taken) {
+    registry_block displaced;
+    if (is_open()) {
+        (void)registry_add(block, taken, &displaced);
+    }
+}
+
+void record_freed(const registry_block *taken) {
+    if (is_open()) {
+        const int saved = errno;
+        const uint64_t now_ns = clock_ns();
+        count_end(taken, now_ns);
+        timeline_note(record, now_ns);
+        errno = saved;
+    }
+}
+
 bool record_free(const void *block) {
     registry_block was;
-    if (!is_open() || !registry_take(block, &was)) {
+    if (!record_take(block, &was)) {
         return false;
     }
-    const int saved = errno;
-    const uint64_t now_ns = clock_ns();
-    count_end(&was, now_ns);
-    timeline_note(record, now_ns);
-    errno = saved;
+    record_freed(&was);
     return true;
+}
+
+void record_part_allocation(size_t bytes, uint64_t began_ns) {
+    if (is_open()) {
+        const int saved = errno;
+        ferry_run_heap *heap = &record->heaps[FERRY_RUN_MANAGED];
+        const uint64_t now_ns = clock_ns();
+        count_allocation(heap, bytes, now_ns - began_ns);
+        counter_raise(&heap->peak_bytes, counter_add(&heap->live_bytes, bytes));
+        timeline_note(record, now_ns);
+        errno = saved;
+    }
+}
+
+void record_part_free(size_t bytes) {
+    if (is_open()) {
+        ferry_run_heap *heap = &record->heaps[FERRY_RUN_MANAGED];
+        counter_add(&heap->frees, 1);
+        counter_take(&heap->live_bytes, bytes);
+    }
 }
 
 void record_free_end(ferry_run_home home, uint64_t began_ns) {

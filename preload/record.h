@@ -17,7 +17,7 @@
 
 #include <stdbool.h>
 
-#include "ferry/run.h"
+#include "registry.h"
 
 /* NULL while there is none. */
 extern ferry_run_record *record;
@@ -31,10 +31,12 @@ void record_open(const char *folder, size_t threshold_bytes, unsigned sampled_ev
 
 /*
  * In a forked child: a record of its own, in which its parent's live blocks are not counted, nor their frees. `account`
- * may be NULL. A child in which this is not called begins its record with the first of the other calls, and has none if
- * it makes none.
+ * may be NULL. A child in which this is not called begins its record with the first of the other calls.
  */
 void record_after_fork(const ferry_fork_account *account);
+
+/* Whether there is a record, and this process's, if only once it is needed: in a vfork's child it is its parent's. */
+bool record_is_own(void);
 
 /* CLOCK_MONOTONIC; 0 where there is no record, so that nobody pays for it. */
 uint64_t record_now(void);
@@ -47,6 +49,16 @@ void record_allocation(const void *block, size_t bytes, ferry_run_home home, uin
  * Paired with record_free_end, which counts the time. */
 bool record_free(const void *block);
 void record_free_end(ferry_run_home home, uint64_t began_ns);
+
+/* The same in steps, of a block that is about to be resized: before that it is taken from those that live, so that
+ * whoever gets its address next is told from it; then it was freed, or it is put back. */
+bool record_take(const void *block, registry_block *out);
+void record_freed(const registry_block *taken);
+void record_put_back(const void *block, const registry_block *taken);
+
+/* Managed blocks that share a page with others, which are counted and not told apart. */
+void record_part_allocation(size_t bytes, uint64_t began_ns);
+void record_part_free(size_t bytes);
 
 /* What managed memory had no room for. */
 void record_beyond_limit(size_t bytes);
