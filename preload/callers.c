@@ -1,5 +1,6 @@
 #include "callers.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -14,17 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Objects are only added: where one was unloaded and another lies now, that one is taken for it, which costs it its
- * managed memory and nothing else. */
-#define RANGES_MOST 64
 #define OBJECTS_MOST 4096
 
-struct range {
-    uintptr_t first, end;
-};
-
-static struct range refused[RANGES_MOST];
-static _Atomic unsigned nrefused;
 static uint64_t seen[OBJECTS_MOST]; /* keys; `looking` */
 static unsigned nseen;
 static atomic_flag looking = ATOMIC_FLAG_INIT;
@@ -32,7 +24,6 @@ static unsigned long long known_adds; /* of the loader's count of objects loaded
 static _Atomic bool cuda_seen;
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char etext[] __attribute__((visibility("hidden")));
 
 static bool begins(const char *text, const char *prefix) {
     return strncmp(text, prefix, strlen(prefix)) == 0;
@@ -58,15 +49,41 @@ static bool is_refused(const char *name) {
     return is_cuda(name);
 }
 
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+/* The C library finds an address's object, without a lock. */
+static void note_refused(const struct dl_phdr_info *object) {
+    (void)object;
+}
+
+static bool is_refused_address(const void *address) {
+    struct dl_find_object found;
+    if (_dl_find_object((void *)address, &found) != 0) {
+        return false;
+    }
+    return found.dlfo_map_start == (const void *)__ehdr_start || is_refused(base_name(found.dlfo_link_map->l_name));
+}
+#else
+/* Where it is older than that (2.35), their ranges are kept. They are only added: where one was unloaded and another
+ * lies now, that one is taken for it, which costs it its managed memory and nothing else. */
+struct range {
+    uintptr_t first, end;
+};
+
+static struct range refused[OBJECTS_MOST];
+static _Atomic unsigned nrefused;
+
 static void refuse(uintptr_t first, uintptr_t end) {
     const unsigned n = atomic_load_explicit(&nrefused, memory_order_relaxed);
-    if (n < RANGES_MOST) {
+    if (n < OBJECTS_MOST) {
         refused[n] = (struct range){first, end};
         atomic_store_explicit(&nrefused, n + 1, memory_order_release);
     }
 }
 
-static void refuse_object(const struct dl_phdr_info *object) {
+static void note_refused(const struct dl_phdr_info *object) {
+    if (object->dlpi_addr != (uintptr_t)__ehdr_start && !is_refused(base_name(object->dlpi_name))) {
+        return;
+    }
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
         if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0) {
@@ -75,6 +92,20 @@ static void refuse_object(const struct dl_phdr_info *object) {
         }
     }
 }
+
+static void look(void);
+
+static bool is_refused_address(const void *address) {
+    look();
+    const unsigned n = atomic_load_explicit(&nrefused, memory_order_acquire);
+    for (unsigned i = 0; i < n; i++) {
+        if ((uintptr_t)address >= refused[i].first && (uintptr_t)address < refused[i].end) {
+            return true;
+        }
+    }
+    return false;
+}
+#endif
 
 /* A runtime that is linked in statically shows by the kernels that were linked in with it. */
 static bool has_kernels(const char *file, size_t bytes) {
@@ -147,9 +178,7 @@ static int look_at(struct dl_phdr_info *object, size_t bytes, void *argument) {
         return 0;
     }
     const char *name = base_name(object->dlpi_name);
-    if (is_refused(name)) {
-        refuse_object(object);
-    }
+    note_refused(object);
     const bool is_ours = object->dlpi_addr == (uintptr_t)__ehdr_start;
     const char *path = object->dlpi_name[0] == '\0' ? "/proc/self/exe" : object->dlpi_name;
     if (is_cuda(name) || (!is_ours && !atomic_load(&cuda_seen) && file_has_kernels(path))) {
@@ -194,9 +223,6 @@ static void look_at_new_ones(void) {
     if (adds == known_adds) {
         return;
     }
-    if (atomic_load(&nrefused) == 0) {
-        refuse((uintptr_t)__ehdr_start, (uintptr_t)etext);
-    }
     dl_iterate_phdr(look_at, NULL);
     known_adds = adds;
 }
@@ -232,15 +258,7 @@ void callers_begin(void) {
 }
 
 bool callers_refuse(const void *caller) {
-    look();
-    const uintptr_t address = (uintptr_t)caller;
-    const unsigned n = atomic_load_explicit(&nrefused, memory_order_acquire);
-    for (unsigned i = 0; i < n; i++) {
-        if (address >= refused[i].first && address < refused[i].end) {
-            return true;
-        }
-    }
-    return false;
+    return is_refused_address(caller);
 }
 
 bool callers_have_cuda(void) {

@@ -60,6 +60,31 @@ static void cuda_gets_ordinary_memory(const char *path) {
     free(mine);
 }
 
+static void copy_file(const char *from, const char *to) {
+    char piece[8192];
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    REQUIRE(in != NULL && out != NULL);
+    for (size_t n = fread(piece, 1, sizeof piece, in); n > 0; n = fread(piece, 1, sizeof piece, in)) {
+        REQUIRE(fwrite(piece, 1, n, out) == n);
+    }
+    fclose(in);
+    fclose(out);
+}
+
+/* However many there are: each of a program's wheels may bring its own. */
+static void many_of_cudas_libraries(const char *path) {
+    enum { LIBRARIES = 100 };
+    char folder[] = "/tmp/ferry-callers-XXXXXX", copy[64];
+    REQUIRE(mkdtemp(folder) != NULL);
+    for (int i = 0; i < LIBRARIES; i++) {
+        snprintf(copy, sizeof copy, "%s/libcudart-%d.so.12", folder, i);
+        copy_file(path, copy);
+        ordinary(allocates_in(open_library(copy), "fake_allocate")(2 * MIB));
+        unlink(copy);
+    }
+    rmdir(folder);
+}
+
 /* The C library's own large blocks, of which its caller knows nothing or frees them. */
 static void the_c_library_gets_ordinary_memory(void) {
     unsigned char *mine = large_block();
@@ -190,6 +215,7 @@ int main(int argc, char **argv) {
     const char *which = argv[1], *library = argc > 2 ? argv[2] : NULL;
     if (is(which, "cuda")) {
         cuda_gets_ordinary_memory(library);
+        many_of_cudas_libraries(library);
         the_c_library_gets_ordinary_memory();
         callbacks_of_the_loader();
     } else if (is(which, "later")) {
