@@ -132,7 +132,7 @@ static void faults_take_time(void) {
     /* 2097152 / 4100; begun, replayed and served; 2097152 / 14 */
     CHECK_UINT(elapsed(), 511 + 130000 + 130000 + 60000 + 149797);
     CHECK_UINT(x[0], 0);
-    CHECK_UINT(elapsed(), 8000 + 5461); /* 65536 / 12 */
+    CHECK_UINT(elapsed(), 8000 + 7282); /* 65536 / 9 */
     CHECK_UINT(x[1], 1);
     CHECK_UINT(elapsed(), 0);
     touch(x, 16 * PAGE, FERRY_READ, stream);
