@@ -5,9 +5,9 @@
 
 MEASURED is a suite's file from a device (`ferry bench SUITE --json`), MODELLED the same suite's from the simulator.
 Cases are the same when case, strategy and bytes are; what only one file has (explicit copies, sizes) is left out, and
-counted. The prediction of a case is what the virtual clock says and, where the file has it apart, what the host's own
-part takes on the modelled machine (`host_ms` of MODELLED); nothing of it comes from MEASURED. Its error is
-|prediction / measured - 1|.
+counted. The prediction of a case is what the virtual clock says, and what the host's own part takes, which that does
+not count: on the modelled machine, where MODELLED has it (`host_ms`); else as MEASURED has it alone, without any
+strategy (`limit_host_ms`). Nothing else of it comes from MEASURED. Its error is |prediction / measured - 1|.
 
 A table: of all cases, and of those of a size, a kernel, an action, a number of passes, by strategy: the median error,
 the share of cases within 15 %, the share within what was itself measured, from the least to the greatest run, and the
@@ -40,12 +40,13 @@ def by_key(results):
 
 def compare(measured, modelled):
     """One case of both files."""
-    predicted = modelled["median_ms"] + modelled.get("host_ms", 0)
+    host = modelled["host_ms"] if "host_ms" in modelled else measured.get("limit_host_ms", 0)
+    predicted = modelled["median_ms"] + host
     ratio = predicted / measured["median_ms"]
     row = {"size_bytes": measured["bytes"],
            **{name: measured[name] for name in ("case", "strategy", "bytes", *ASPECTS) if name in measured}}
     return {**row, "measured_ms": measured["median_ms"], "predicted_ms": predicted,
-            "host_ms": modelled.get("host_ms", 0), "ratio": ratio, "error": abs(ratio - 1),
+            "host_ms": host, "ratio": ratio, "error": abs(ratio - 1),
             "in_range": measured["min_ms"] <= predicted <= measured["max_ms"]}
 
 
@@ -123,12 +124,20 @@ def hold(summaries, most, least):
     return not failed
 
 
+def line(row):
+    """Six digits are more than a prediction has."""
+    short = {name: float(f"{value:.6g}") for name, value in row.items() if isinstance(value, float)}
+    return json.dumps({**row, **short})
+
+
 def write(path, measured, modelled, rows, summaries):
-    facts = {title: {name: results.get(name) for name in FACTS}
-             for title, results in (("measured", measured), ("modelled", modelled))}
+    """A line each, as in the files of results."""
+    parts = [f' "{title}": {json.dumps({name: results.get(name) for name in FACTS})}'
+             for title, results in (("measured", measured), ("modelled", modelled))]
+    parts += [f' "{title}": [\n  ' + ",\n  ".join(map(line, lines)) + "\n ]"
+              for title, lines in (("summaries", summaries), ("cases", rows))]
     with open(path, "w") as stream:
-        json.dump({**facts, "summaries": summaries, "cases": rows}, stream, indent=1)
-        stream.write("\n")
+        stream.write("{\n" + ",\n".join(parts) + "\n}\n")
 
 
 def read_arguments():
