@@ -1,4 +1,5 @@
 /* Recorded programs, replayed on every allocator: the time, and the memory held beside what was live at the peak. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -127,6 +128,8 @@ static void run_watched(struct replay *replay, size_t anonymous_before) {
         peak = live > peak ? live : peak;
         since = 0;
     }
+    if (most == 0) /* an account that is not kept */
+        most = SIZE_MAX;
     replay->outcome->footprint = most > replay->outcome->footprint ? most : replay->outcome->footprint;
 }
 
@@ -263,30 +266,49 @@ static void report_outcomes(struct alloc *alloc, const struct trace *trace, cons
         report_check(alloc->report, ratio <= FOOTPRINT_MOST, text, ratio);
 }
 
-static ferry_status replay_trace(struct alloc *alloc, const struct trace_text *text, struct outcome *outcomes) {
-    struct trace trace;
+static ferry_status replay_trace(struct alloc *alloc, const struct trace *trace, const char *label,
+                                 struct outcome *outcomes) {
     struct replay replay;
     char name[LABEL];
+    snprintf(name, sizeof name, "replay of %s", label);
+    memset(outcomes, 0, ALLOCATORS * sizeof *outcomes);
+    bool whole = open_replay(&replay, trace) && attempt_all(alloc, &replay, outcomes, name);
+    if (whole)
+        report_outcomes(alloc, trace, name, outcomes);
+    close_replay(&replay);
+    return whole ? FERRY_OK : ferry_error(FERRY_OUT_OF_MEMORY, "no memory to replay a trace");
+}
+
+static ferry_status replay_given(struct alloc *alloc, const char *path, struct outcome *outcomes) {
+    struct trace trace;
+    if (!trace_load(path, &trace))
+        return ferry_error(FERRY_INVALID_ARGUMENT, "%s: %s", path,
+                           errno == EINVAL ? "this is no trace" : strerror(errno));
+    ferry_status status = replay_trace(alloc, &trace, "a given trace", outcomes);
+    trace_free(&trace);
+    return status;
+}
+
+static ferry_status replay_carried(struct alloc *alloc, const struct trace_text *text, struct outcome *outcomes) {
+    struct trace trace;
     if (!trace_read(text->begin, (size_t)(text->end - text->begin), &trace))
         return ferry_error(FERRY_INVALID_ARGUMENT, "the trace %s cannot be read", text->name);
-    snprintf(name, sizeof name, "replay of %s", text->name);
-    memset(outcomes, 0, ALLOCATORS * sizeof *outcomes);
-    bool whole = open_replay(&replay, &trace) && attempt_all(alloc, &replay, outcomes, name);
-    if (whole)
-        report_outcomes(alloc, &trace, name, outcomes);
-    close_replay(&replay);
+    ferry_status status = replay_trace(alloc, &trace, text->name, outcomes);
     trace_free(&trace);
-    return whole ? FERRY_OK : ferry_error(FERRY_OUT_OF_MEMORY, "no memory to replay the trace %s", text->name);
+    return status;
 }
 
 ferry_status alloc_replays(struct alloc *alloc) {
+    const char *given = alloc->options->trace;
     ferry_status status = FERRY_OK;
     size_t bytes = ALLOCATORS * sizeof(struct outcome);
     struct outcome *outcomes = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (outcomes == MAP_FAILED)
         return ferry_error(FERRY_OUT_OF_MEMORY, "no memory to share with the processes that replay");
-    for (size_t i = 0; i < TRACES && !status; i++)
-        status = replay_trace(alloc, trace_text(i), outcomes);
+    if (given)
+        status = replay_given(alloc, given, outcomes);
+    for (size_t i = 0; i < TRACES && !given && !status; i++)
+        status = replay_carried(alloc, trace_text(i), outcomes);
     munmap(outcomes, bytes);
     return status;
 }

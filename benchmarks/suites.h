@@ -21,6 +21,7 @@ struct suite_options {
     void (*progress)(void *context, const char *what, double done);
     void *progress_context;
     const char *kernels, *passes, *actions; /* names, separated by commas; NULL: all. The suite `reuse` has them */
+    const char *trace;                      /* a file; the suite `alloc` replays it instead of its own */
 };
 
 enum suite_end { SUITE_DONE, SUITE_FAILED, SUITE_USAGE };

@@ -25,6 +25,7 @@ enum {
     OPTION_KERNEL,
     OPTION_PASSES,
     OPTION_ACTION,
+    OPTION_TRACE,
     OPTION_BACKEND,
     OPTION_HELP,
     OPTION_COUNT
@@ -102,7 +103,8 @@ static int read_options(const option *options, struct suite_options *out) {
                                   .check = options[OPTION_CHECK].given,
                                   .kernels = options[OPTION_KERNEL].value,
                                   .passes = options[OPTION_PASSES].value,
-                                  .actions = options[OPTION_ACTION].value};
+                                  .actions = options[OPTION_ACTION].value,
+                                  .trace = options[OPTION_TRACE].value};
     if (options[OPTION_SIZE].given)
         status = read_sizes(options[OPTION_SIZE].value, out);
     if (status == EXIT_DONE && options[OPTION_RUNS].given)
@@ -184,6 +186,7 @@ int command_bench(int argc, char **argv) {
         [OPTION_PASSES] = {"--passes", NULL, OPTION_VALUE, "N,...", "reuse: only these numbers of passes", false, NULL},
         [OPTION_ACTION] = {"--action", NULL, OPTION_VALUE, "NAME,...", "reuse: only these doings of the host", false,
                            NULL},
+        [OPTION_TRACE] = {"--trace", NULL, OPTION_VALUE, "FILE", "alloc: replays this one", false, NULL},
         [OPTION_BACKEND] = {"--backend", NULL, OPTION_VALUE, "BACKEND", BACKEND_HELP, false, NULL},
         [OPTION_HELP] = {"--help", "-h", OPTION_FLAG, "", "this text", false, NULL},
     };

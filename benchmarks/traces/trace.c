@@ -1,8 +1,13 @@
 #include "trace.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* A number that ends its line; SIZE_MAX where there is none. */
 static size_t read_number(const char *at, const char *end) {
@@ -74,6 +79,33 @@ bool trace_read(const char *text, size_t bytes, struct trace *out) {
     find_peak(&trace);
     *out = trace;
     return true;
+}
+
+static bool load_open(int file, struct trace *out) {
+    struct stat about;
+    if (fstat(file, &about))
+        return false;
+    size_t bytes = (size_t)about.st_size;
+    void *text = bytes ? mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+    if (bytes && text == MAP_FAILED)
+        return false;
+    bool whole = bytes && trace_read(text, bytes, out);
+    if (bytes)
+        munmap(text, bytes);
+    if (!whole)
+        errno = EINVAL;
+    return whole;
+}
+
+bool trace_load(const char *path, struct trace *out) {
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    bool whole = load_open(file, out);
+    int error = errno;
+    close(file);
+    errno = error;
+    return whole;
 }
 
 void trace_free(struct trace *trace) {

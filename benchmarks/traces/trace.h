@@ -20,6 +20,8 @@ struct trace {
 /* False, with nothing to free, where the text is no trace or there is no memory. Blocks that the text leaves live are
  * freed at its end. */
 bool trace_read(const char *text, size_t bytes, struct trace *out);
+/* The same of a file, with errno set: EINVAL where it is no trace. */
+bool trace_load(const char *path, struct trace *out);
 void trace_free(struct trace *trace);
 
 /* The traces that the program carries. */

@@ -64,6 +64,21 @@ def check_fills(bench, results, there):
         bench.check(ms[0] > ms[1] > 0, f"by the model, fresh pages cost {ms[0]} ms and recycled ones {ms[1]}")
 
 
+def check_given_trace(bench):
+    """A trace of one's own, in the place of the carried ones; and files that are none."""
+    path = os.path.join(bench.folder, "own.trace")
+    with open(path, "w") as stream:
+        stream.write("# mine\n" + "+100000\n" * 100 + "-50\n" * 10)
+    bench.refuse(["alloc", "--trace", path], 1, ["own.trace", "no trace"])  # one block is freed ten times
+    bench.refuse(["alloc", "--trace", path + ".gone"], 1, ["own.trace.gone"])
+    with open(path, "w") as stream:
+        stream.write("# mine\n" + "+100000\n" * 100 + "-50\n+70000\n" * 10)
+    _, results = bench.measure("alloc", "--trace", path, "--quick", "--size", "64K")
+    found = strategies(results, "replay of a given trace")
+    bench.check("ferry" in found and not strategies(results, REPLAYS[0]), f"replays: {set(found)}")
+    bench.check(all((entry["bytes"], entry["operations"]) == (10_000_000, 220) for entry in found.values()), f"{found}")
+
+
 def check(bench):
     _, results = bench.measure("alloc", "--size", "64K,1M", "--runs", "1", "--time", "200")
     there = set(HOST + CUDA) - absent(results)
@@ -72,6 +87,7 @@ def check(bench):
     check_threads(bench, results, there)
     check_replays(bench, results, there)
     check_fills(bench, results, there)
+    check_given_trace(bench)
     bench.check_facts(results, machine_clock=True)
     for text in "allocators whose blocks overlap or lose what was written", "allocators without memory", "cells left out":
         bench.check(suite.figure(results, text) == 0, text)

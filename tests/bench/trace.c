@@ -1,6 +1,9 @@
 /* Recorded allocations: what a text says, what is no trace, and what is carried. And the pages that blocks are in. */
 #include "benchmarks/traces/trace.h"
 
+#include <errno.h>
+#include <unistd.h>
+
 #include "benchmarks/footprint.h"
 #include "tests/test.h"
 
@@ -38,6 +41,21 @@ static void what_is_no_trace_is_refused(void) {
     CHECK(!reads("+1\n-2\n"));     /* before the first */
     CHECK(!reads("+1\n-1\n-1\n")); /* twice */
     CHECK(!reads("+99999999999999999999999\n"));
+}
+
+static void files_are_read(void) {
+    char path[] = "traceXXXXXX";
+    struct trace trace;
+    int file = mkstemp(path);
+    REQUIRE(file >= 0);
+    CHECK(!trace_load(path, &trace) && errno == EINVAL); /* it is empty */
+    REQUIRE(write(file, "+5\n-1\n", 6) == 6);
+    REQUIRE(trace_load(path, &trace));
+    CHECK_UINT(trace.count, 2);
+    trace_free(&trace);
+    close(file);
+    unlink(path);
+    CHECK(!trace_load(path, &trace) && errno == ENOENT);
 }
 
 static void carried_traces_free_what_they_allocate(void) {
@@ -85,6 +103,7 @@ static void anonymous_memory_grows_by_what_is_written(void) {
 int main(void) {
     RUN(events_are_in_order);
     RUN(what_is_no_trace_is_refused);
+    RUN(files_are_read);
     RUN(carried_traces_free_what_they_allocate);
     RUN(pages_count_once);
     RUN(anonymous_memory_grows_by_what_is_written);
