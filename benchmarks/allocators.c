@@ -25,7 +25,7 @@ static void *take_ferry(size_t bytes) {
 }
 
 static const char *open_arena(void) {
-    return bare_jemalloc_open() ? NULL : "jemalloc makes no arena";
+    return bare_jemalloc_open() ? NULL : "jemalloc makes no arena with the library's options";
 }
 
 /* A sanitizer, or a library that is preloaded, may have put its own in the place of the C library's. */

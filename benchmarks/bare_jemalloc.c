@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #define MAPPING_BYTES ((size_t)8 << 30) /* address space */
+#define EXTENT_FIT 64                   /* lg_extent_max_active_fit: no bound */
 
 static struct {
     char *base;
@@ -61,6 +62,14 @@ static bool set_decay(unsigned arena, const char *which) {
     return ferry_je_mallctl(name, NULL, NULL, &never, sizeof never) == 0;
 }
 
+/* Whether jemalloc was told what the library tells it: of its options, the one that decides how much memory is used
+ * again. */
+static bool has_options(void) {
+    size_t fit = 0, bytes = sizeof fit;
+    return ferry_je_malloc_conf && ferry_je_mallctl("opt.lg_extent_max_active_fit", &fit, &bytes, NULL, 0) == 0 &&
+           fit == EXTENT_FIT;
+}
+
 bool bare_jemalloc_open(void) {
     /* What "experimental.arenas_create_ext" of jemalloc 5.3 takes; the arena's records stay outside the mapping. */
     struct {
@@ -68,6 +77,8 @@ bool bare_jemalloc_open(void) {
         bool metadata_use_hooks;
     } config = {&bare.hooks, false};
     size_t arena_bytes = sizeof bare.arena;
+    if (!has_options())
+        return false;
     bare.used = 0;
     bare.hooks =
         (extent_hooks_t){.alloc = bump, .dalloc = keep, .destroy = leave_to_mapping, .split = split, .merge = merge};
