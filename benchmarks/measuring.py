@@ -3,17 +3,16 @@
 Strategies take turns, so that whatever the machine does meanwhile happens to all; medians; data without a pattern.
 """
 import contextlib
-import datetime
 import math
 import platform
 import statistics
-import subprocess
 import time
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
 import numpy as np
 
 import ferry
+import machine
 
 UFUNCS = "cos sin tan log log2 log10 log1p exp isnan isfinite".split()
 Call = Callable[[], Any]
@@ -122,16 +121,6 @@ def equal(got: np.ndarray, want: np.ndarray, units: float = 8) -> bool:
     return bool(np.allclose(got, want, rtol=units * float(np.finfo(want.dtype).eps), atol=0))
 
 
-def query_device(fields: str) -> List[str]:
-    """What nvidia-smi says of the first device; "unknown" where there is none to ask."""
-    command = ["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader", "--id=0"]
-    try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
-    except (OSError, subprocess.SubprocessError):
-        return ["unknown"] * len(fields.split(","))
-    return [field.strip() for field in answer.strip().split(",")]
-
-
 def cuda_version(package: Any) -> str:
     """The driver's, as CuPy tells it: 13000 is 13.0."""
     if package is None:
@@ -140,15 +129,9 @@ def cuda_version(package: Any) -> str:
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
-def environment(commit: str, cupy: Any) -> Dict[str, Any]:
+def environment(cupy: Any) -> Dict[str, Any]:
     """The facts of a file of results. `cupy` is the package, or None."""
     info = ferry.info()
-    driver, sm_clock, memory_clock = query_device("driver_version,clocks.sm,clocks.mem")
-    with open("/proc/cpuinfo", encoding="ascii") as lines:
-        cpu = next((line.split(":")[1].strip() for line in lines if "model name" in line), "")
-    return {"device": info["devices"][0]["name"] if info.get("devices") else "", "driver": driver,
-            "cuda": cuda_version(cupy), "cpu": cpu,
-            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "commit": commit, "backend": info["backend"], "sm_clock": sm_clock, "memory_clock": memory_clock,
-            "python": platform.python_version(), "numpy": np.__version__,
+    return {**machine.facts(info["backend"]), "device": info["devices"][0]["name"] if info.get("devices") else "",
+            "cuda": cuda_version(cupy), "python": platform.python_version(), "numpy": np.__version__,
             "cupy": cupy.__version__ if cupy is not None else None}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Unmodified NumPy under ferry.install(), against NumPy and CuPy.
 
-    numpy_speed.py [--json FILE] [--check] [--commit COMMIT] [--part PART]... [--elements N]
+    numpy_speed.py [--json FILE] [--check] [--part PART]... [--elements N]
 
 In one process, strategies interleaved, medians: ten ufuncs on arrays that live on the host, fresh results and given
 ones; a chain of seven; every size from 10 to 10^8; filling an array from an ordinary one; what small calls cost; and what
@@ -242,7 +242,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json")
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--commit", default=os.environ.get("FERRY_COMMIT", ""))
     parser.add_argument("--part", action="append", choices=PARTS)
     parser.add_argument("--elements", type=int, default=10_000_000)
     options = parser.parse_args()
@@ -251,7 +250,7 @@ def main() -> int:
     for part in options.part or PARTS:
         print(f"{part}:", flush=True)
         globals()[part](report, options.elements)
-    result = {**environment(options.commit, cp), "cases": report.cases, "checks": report.checks}
+    result = {**environment(cp), "cases": report.cases, "checks": report.checks}
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(result, file, indent=1)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """ferry, NumPy, CuPy, PyTorch, JAX, Numba and RMM in one process, doing the same work.
 
-    peers.py [--json FILE] [--time SECONDS] [--elements N] [--part PART]... [--peer PEER]... [--commit COMMIT]
+    peers.py [--json FILE] [--time SECONDS] [--elements N] [--part PART]... [--peer PEER]...
 
 Ten ufuncs, copies and assignments of slices, reductions and a matrix product, each in two ways: *host to host*, where
 the host has just written the operands and then reads one element of every page of the result; and *resident*, over and
@@ -227,7 +227,6 @@ def arguments(given: Optional[List[str]]) -> argparse.Namespace:
     parser.add_argument("--elements", type=int, default=10_000_000, help="of an array (default 10,000,000)")
     parser.add_argument("--part", action="append", choices=PARTS)
     parser.add_argument("--peer", action="append", choices=[make.name for make in peer_libraries.PEERS])
-    parser.add_argument("--commit", default=os.environ.get("FERRY_COMMIT", ""))
     return parser.parse_args(given)
 
 
@@ -242,7 +241,7 @@ def main(given: Optional[List[str]] = None) -> int:
     limits = measure_limits(cupy)
     print("limits: " + "  ".join(f"{name} {value:.4g}" if isinstance(value, float) else value
                                  for name, value in limits.facts().items()), flush=True)
-    facts = environment(options.commit, cupy)
+    facts = environment(cupy)
     if facts["backend"] == "sim":
         print("on the simulator: ferry's ufuncs are NumPy's loops here, and no time stands for a device", flush=True)
     run = Run(peers, limits, options.time - (time.monotonic() - begun))

@@ -13,7 +13,6 @@ versions run on a stand-in for CUDA's runtime, and times say nothing. k-means ne
 sample data, jacksboro_fault_dem.npz: --data, .deps/ or an installed matplotlib; without it that program is left out.
 """
 import argparse
-import datetime
 import hashlib
 import json
 import os
@@ -26,6 +25,8 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+import machine
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "benchmarks" / "programs"
@@ -231,31 +232,6 @@ def judge(report: Report, program: Program, size: Size, found: Dict[str, List[Ru
         report.check(f"{program.name}: ferry's time over the explicit one", ratio, ratio <= 1, "at most 1")
 
 
-def ask(variable: str, *command: str) -> str:
-    """What the environment says, else a command's first line."""
-    told = os.environ.get(variable)
-    if not told:
-        try:
-            told = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                  cwd=ROOT).stdout
-        except OSError:
-            told = ""
-    return (told.splitlines() or ["unknown"])[0].strip()
-
-
-def environment(backend: str) -> Dict[str, Any]:
-    query = ("nvidia-smi", "--format=csv,noheader")
-    compiler = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
-    release = re.search(r"release ([0-9.]+)", ask("", "sh", "-c", f"{compiler} --version | grep release"))
-    on_device = backend == "cuda"
-    return {"device": ask("", *query, "--query-gpu=name") if on_device else "simulated",
-            "driver": ask("FERRY_DRIVER", *query, "--query-gpu=driver_version") if on_device else "none",
-            "cuda": release[1] if release and on_device else "none",
-            "cpu": ask("FERRY_CPU", "sed", "-n", "s/^model name[^:]*: //p", "/proc/cpuinfo"),
-            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "commit": ask("FERRY_COMMIT", "git", "rev-parse", "HEAD"), "backend": backend}
-
-
 def scratch_folder(small: bool) -> Optional[str]:
     """Where files are memory, if there is room: a disk would be measured otherwise."""
     shared = "/dev/shm"
@@ -321,7 +297,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=scratch_folder(options.small)) as folder:
         report = compare(options, folder)
     if options.json:
-        facts = environment(os.environ["FERRY_BACKEND"])
+        facts = machine.facts(os.environ["FERRY_BACKEND"])
         results = {**facts, "cases": report.cases, "checks": report.checks}
         Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
     return 1 if options.check and not all(check["holds"] for check in report.checks) else 0

@@ -2,6 +2,7 @@
 import contextlib
 import io
 import json
+import os
 import sys
 import tempfile
 import types
@@ -45,7 +46,8 @@ class Dumb(peer_libraries.Peer):
 def run(*arguments):
     """Exit status, what was printed, and the file."""
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as printed, \
-            mock.patch("peer_limits.LIMIT_BYTES", 1 << 20), mock.patch("peer_limits.PRODUCT_SIDE", 64):
+            mock.patch.dict(os.environ, FERRY_COMMIT="abc"), mock.patch("peer_limits.LIMIT_BYTES", 1 << 20), \
+            mock.patch("peer_limits.PRODUCT_SIDE", 64):
         path = Path(folder, "peers.json")
         status = peers.main([*arguments, "--json", str(path)])
         return status, printed.getvalue(), json.loads(path.read_text(encoding="utf-8"))
@@ -53,7 +55,7 @@ def run(*arguments):
 
 class Peers(Case):
     def test_every_case_of_numpy_and_ferry(self):
-        status, printed, results = run("--elements", "20000", "--time", "20", "--commit", "abc",
+        status, printed, results = run("--elements", "20000", "--time", "20",
                                        *[f"--peer={name}" for name in ("numpy", "ferry", "ferry.ndarray")])
         self.assertEqual((status, results["left_out"], results["skipped"]), (0, [], {}))
         self.assertEqual((results["suite"], results["commit"], results["cases_left"]), ("peers", "abc", 0))

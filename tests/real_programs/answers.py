@@ -14,6 +14,7 @@ SMALL_BYTES = 32 << 10  # sums, tallies, weights
 
 
 def load(path):
+    sys.path.insert(0, str(Path(path).resolve().parent))
     spec = importlib.util.spec_from_file_location("real_programs", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules["real_programs"] = module
