@@ -9,7 +9,8 @@ A name with slashes is a place in a file of benchmarks/results/h200:
     run/PROGRAM/HOW/COLUMN               of run/table.txt: `whole` or `work`, ms; without the dashes of options, since a
                                          comment of Markdown cannot have two in a row
 
-SUITE `foundation` is the newest of foundation*.json. Any other name is in FIGURES below, where it is computed.
+SUITE `foundation` is the newest of foundation*.json; `preload` needs no device and is another machine's, in
+benchmarks/results/epyc. Any other name is in FIGURES below, where it is computed.
 """
 import json
 import math
@@ -41,7 +42,7 @@ class Results:
     def suite(self, name: str) -> Dict[str, Any]:
         if name == "foundation":
             return max(self.foundations(), key=lambda results: str(results["date"]))
-        return self.file(self.folder / f"{name}.json")
+        return self.file(self.folder.parent / "epyc" / "preload.json" if name == "preload" else self.folder / f"{name}.json")
 
     def foundations(self) -> List[Dict[str, Any]]:
         """Each run that there was."""

@@ -2,25 +2,31 @@
 """What the preload library costs programs that allocate, and its start-up.
 
     cost.py --library LIBRARY --patterns PROGRAM [--json FILE] [--check] [--commit COMMIT] [--only PATTERN]...
-            [--runs N] [--scale N] [--clock wall|cpu] [--starts N]
+            [--runs N] [--scale N] [--clock wall|cpu] [--starts N] [--count PATTERN]...
 
 Runs each allocation pattern (patterns.c) under glibc, stock jemalloc, mimalloc and the library, the latter without a
 device and with and without a record; the allocators' runs alternate, medians count. Then what it adds to the start and
 end of a process that allocates little. `--check` makes figures that miss their limits an error. `--clock cpu` compares
-the processes' own times, which bear other work on the machine; an allocator that is not there is left out.
+the processes' own times, which bear other work on the machine; an allocator that is not there is left out. `--count`
+counts a pattern's instructions too, by valgrind's callgrind, a minute or two for each allocator: no other work and no
+layout of memory changes them, but those of several threads' patterns.
 """
 import argparse
 import datetime
 import json
 import os
 import platform
+import re
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 from typing import Any, Dict, List, NamedTuple
 
 PATTERNS = "factorise servers batches mixed handover fill".split()
+# In every turn other blocks are the ones in use: one allocator's tables may lie so, or so, beside them in the caches.
+SHIFT, SHIFT_MOST = 37, 101
 TIME_LIMIT, PEAK_LIMIT, FILL_LIMIT, START_LIMIT_MS = 1.03, 1.05, 2.0, 3.0
 
 
@@ -42,6 +48,16 @@ def run(command: List[str], environment: Dict[str, str]) -> Run:
             raise RuntimeError(f"{command} ended with {status}")
         out.seek(0)
         return Run(wall * 1e3, (usage.ru_utime + usage.ru_stime) * 1e3, out.read().split())
+
+
+def count(command: List[str], environment: Dict[str, str]) -> int:
+    """A process's instructions."""
+    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command],
+                          env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True)
+    found = re.search(rb"Collected : (\d+)", done.stderr)
+    if not found:
+        raise RuntimeError("callgrind does not say what it has counted")
+    return int(found.group(1))
 
 
 def find_library(name: str) -> str:
@@ -112,16 +128,30 @@ def compare(report: Report, pattern: str, entries: Dict[str, Dict[str, Any]]) ->
         report.check("fill, times as fast as glibc", times, times >= FILL_LIMIT, f"at least {FILL_LIMIT:g}")
 
 
+def count_instructions(report: Report, pattern: str, entries: Dict[str, Dict[str, Any]], command: List[str],
+                       environments: Dict[str, Dict[str, str]]) -> None:
+    for name, entry in entries.items():
+        entry["instructions"] = count(command, environments[name])
+        print(f"{pattern:10} {name:20} {entry['instructions']:14,} instructions", flush=True)
+    if "jemalloc" in entries:
+        for name in ("ferry", "ferry with a record"):
+            report.at_most(f"{pattern}, {name}, instructions over jemalloc's",
+                           entries[name]["instructions"] / entries["jemalloc"]["instructions"], TIME_LIMIT)
+
+
 def measure_pattern(report: Report, pattern: str, environments: Dict[str, Dict[str, str]],
                     options: argparse.Namespace) -> None:
     command = [options.patterns, pattern, str(options.scale)]
     runs: Dict[str, List[Run]] = {name: [] for name in environments}
-    for _ in range(options.runs):
+    for turn in range(options.runs):
         for name, environment in environments.items():
-            runs[name].append(run(command, environment))
+            runs[name].append(run([*command, str(turn * SHIFT % SHIFT_MOST)], environment))
     if len({one.out[0] for some in runs.values() for one in some}) != 1:
         raise RuntimeError(f"{pattern}: the checksums differ")
-    compare(report, pattern, {name: report.case(pattern, name, some) for name, some in runs.items()})
+    entries = {name: report.case(pattern, name, some) for name, some in runs.items()}
+    compare(report, pattern, entries)
+    if pattern in (options.count or []):
+        count_instructions(report, pattern, entries, command, environments)
 
 
 def measure_start(report: Report, environments: Dict[str, Dict[str, str]], starts: int) -> None:
@@ -154,6 +184,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--commit", default="")
     parser.add_argument("--only", action="append", choices=PATTERNS + ["start"])
+    parser.add_argument("--count", action="append", choices=PATTERNS)
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--scale", type=int, default=1)
     parser.add_argument("--clock", choices=["wall", "cpu"], default="wall")

@@ -1,4 +1,5 @@
-/* patterns NAME [SCALE]: runs one and prints its checksum, and the most memory that was resident, in kB. */
+/* patterns NAME [SCALE [SHIFT]]: runs one and prints its checksum, and the most memory that was resident, in kB. Before
+ * that it allocates SHIFT blocks of each small size, for good, so that others become the ones that are used. */
 #include "patterns.h"
 
 #include <stdio.h>
@@ -35,8 +36,23 @@ static long peak_kb(void) {
     return kb;
 }
 
+static unsigned number(const char *text, unsigned otherwise) {
+    return text == NULL ? otherwise : (unsigned)strtoul(text, NULL, 10);
+}
+
+static void shift_blocks(unsigned blocks) {
+    static void *volatile last;
+    for (size_t bytes = 16; bytes <= 128; bytes += 16) {
+        for (unsigned i = 0; i < blocks; i++) {
+            last = must_malloc(bytes);
+        }
+    }
+    (void)last;
+}
+
 int main(int argc, char **argv) {
-    const unsigned scale = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 1;
+    const unsigned scale = number(argc > 2 ? argv[2] : NULL, 1);
+    shift_blocks(number(argc > 3 ? argv[3] : NULL, 0));
     for (size_t i = 0; argc > 1 && i < sizeof patterns / sizeof *patterns; i++) {
         if (strcmp(argv[1], patterns[i].name) == 0) {
             const unsigned long long sum = patterns[i].run(scale);
@@ -44,6 +60,6 @@ int main(int argc, char **argv) {
             return 0;
         }
     }
-    fprintf(stderr, "usage: patterns NAME [SCALE]\n");
+    fprintf(stderr, "usage: patterns NAME [SCALE [SHIFT]]\n");
     return 2;
 }
