@@ -1,5 +1,6 @@
 /* Recorded programs, replayed on every allocator: the time, and the memory held beside what was live at the peak. */
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -145,8 +146,10 @@ static void run_measured(struct replay *replay) {
     }
 }
 
-/* The allocator is there: whether it opens has been tried. */
+/* The allocator is there: whether it opens has been tried. What the C library has kept of blocks that were freed before
+ * goes back to the system first, or its own blocks would lie there and take no memory. */
 static void run_attempt(struct replay *replay) {
+    malloc_trim(0);
     size_t anonymous = footprint_anonymous();
     if (replay->allocator->open()) {
         replay->outcome->broke_off = true;
@@ -210,9 +213,12 @@ static bool attempt_all(struct alloc *alloc, struct replay *replay, struct outco
         for (size_t which = 0; which < ALLOCATORS; which++) {
             const struct allocator *allocator = allocator_get(which);
             struct outcome *outcome = &outcomes[which];
-            bool out = outcome->broke_off || outcome->overlapped || now_seconds() > alloc->end;
-            if (alloc->absent[which] || out || (i > 0 && allocator->slow))
+            if (alloc->absent[which] || outcome->broke_off || outcome->overlapped || (i > 0 && allocator->slow))
                 continue;
+            if (now_seconds() > alloc->end) {
+                alloc->left_out += i == 0;
+                continue;
+            }
             report_progress(alloc->report, name, 0);
             replay->allocator = allocator;
             replay->outcome = outcome;

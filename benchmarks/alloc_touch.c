@@ -121,6 +121,14 @@ static ferry_status measure(struct touch *touch) {
     return status;
 }
 
+/* Allocators that there was no time for. */
+static size_t count_left_out(const struct touch *touch) {
+    size_t left_out = 0;
+    for (size_t which = 0; which < ALLOCATORS; which++)
+        left_out += takes_part(touch, which) && !touch->samples[which][RECYCLED].n;
+    return left_out;
+}
+
 static void report(struct touch *touch) {
     struct report *out = touch->alloc->report;
     char name[LABEL];
@@ -155,8 +163,10 @@ static ferry_status measure_size(struct touch *touch, size_t bytes) {
         report_progress(touch->alloc->report, "fresh and recycled", 0);
         if (!status)
             status = measure(touch);
-        if (!status)
+        if (!status) {
             report(touch);
+            touch->alloc->left_out += count_left_out(touch);
+        }
     }
     ferry_array_release(&touch->x);
     return status;

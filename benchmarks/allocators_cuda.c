@@ -41,7 +41,8 @@ static void give_direct(void *block) {
 
 static size_t held_direct(void) {
     size_t left = 0, total;
-    cudaMemGetInfo(&left, &total);
+    if (cudaMemGetInfo(&left, &total))
+        return SIZE_MAX;
     return free_bytes > left ? free_bytes - left : 0;
 }
 
@@ -56,7 +57,10 @@ static const char *open_pool(int which, enum cudaMemAllocationType type, struct 
     cudaError_t error = cudaMemPoolCreate(&pools[which], &properties);
     if (error)
         return why(error);
-    return why(cudaMemPoolSetAttribute(pools[which], cudaMemPoolAttrReleaseThreshold, &all));
+    error = cudaMemPoolSetAttribute(pools[which], cudaMemPoolAttrReleaseThreshold, &all);
+    if (error)
+        cudaMemPoolDestroy(pools[which]);
+    return why(error);
 }
 
 static const char *open_device_pool(void) {
@@ -112,8 +116,7 @@ static void close_managed_pool(void) {
 
 static size_t held_by(int which) {
     uint64_t bytes = 0;
-    cudaMemPoolGetAttribute(pools[which], cudaMemPoolAttrReservedMemHigh, &bytes);
-    return bytes;
+    return cudaMemPoolGetAttribute(pools[which], cudaMemPoolAttrReservedMemHigh, &bytes) ? SIZE_MAX : bytes;
 }
 
 static size_t held_device_pool(void) {
