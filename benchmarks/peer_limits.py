@@ -10,6 +10,7 @@ from measuring import without_ferry
 
 LIMIT_BYTES = 256 << 20
 RUNS = 9
+DEVICE_COPIES = 10  # timed as one: a single copy hardly takes longer than the wait for it
 PRODUCT_SIDE = 4096
 
 
@@ -90,7 +91,8 @@ def measure_limits(cp: Any) -> Limits:
     limits.to_device = rate(source.nbytes, lambda: copies(True, False))
     limits.to_host = rate(source.nbytes, lambda: copies(False, True))
     limits.both = rate(2 * source.nbytes, lambda: copies(True, True))
-    limits.device_copy = rate(source.nbytes, lambda: on_device(lambda: cp.copyto(other, there)))
+    limits.device_copy = rate(DEVICE_COPIES * source.nbytes, lambda: on_device(
+        lambda: [cp.copyto(other, there) for _ in range(DEVICE_COPIES)]))
     matrix = there[:PRODUCT_SIDE**2].reshape(PRODUCT_SIDE, PRODUCT_SIDE)
     limits.product = rate(2 * PRODUCT_SIDE**3, lambda: on_device(lambda: matrix @ matrix))
     return limits

@@ -14,6 +14,7 @@
 #define BUFFERS 16 /* that are filled in a round */
 #define HELD 2     /* at a time */
 #define PAGE_BYTES ((size_t)4096)
+#define SUMS_BYTES ((size_t)4 << 20) /* more than the heap of the sums has */
 #define FILL_RUNS 9
 
 struct line;
@@ -289,6 +290,7 @@ static enum suite_end run(const struct suite_options *options, char message[SUIT
         .strategies = strategies,
         .n = sizeof strategies / sizeof *strategies,
         .arrays = HELD,
+        .besides_bytes = SUMS_BYTES,
         .times = BUFFERS,
         .largest_bytes = (size_t)256 << 20,
         .seconds = SECONDS,

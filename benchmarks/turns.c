@@ -40,9 +40,10 @@ ferry_status turns_round(struct turns *turns, size_t strategy, struct turns_outc
     return status;
 }
 
-/* Whether one strategy's arrays are within the limit on managed memory. */
+/* Whether one strategy's arrays, and what the suite has beside them, are within the limit on managed memory. */
 static bool fits(const struct turns *turns, size_t bytes) {
-    return bytes <= ferry_limit() / turns->suite->arrays;
+    size_t besides = turns->suite->besides_bytes, limit = ferry_limit();
+    return limit >= besides && bytes <= (limit - besides) / turns->suite->arrays;
 }
 
 static bool add_size(struct turns *turns, size_t bytes) {
@@ -158,6 +159,7 @@ static enum suite_end run_sizes(struct turns *turns, const struct suite_options 
     }
     if (!status)
         return conclude(turns, message);
+    turns_report(turns); /* what was measured before */
     snprintf(message, SUITE_MESSAGE, "the benchmark broke off: %s", ferry_error_detail());
     return SUITE_FAILED;
 }

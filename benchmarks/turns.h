@@ -39,6 +39,7 @@ struct turns_suite {
     const struct turns_strategy *strategies;
     size_t n;
     size_t arrays;        /* of the size, that one strategy has */
+    size_t besides_bytes; /* of managed memory, that the suite has all the time */
     size_t times;         /* that a round goes over the size: what crosses is per time */
     size_t largest_bytes; /* of the sizes that it chooses itself */
     double seconds;       /* for all of it, unless something else is asked for */
@@ -100,7 +101,7 @@ ferry_status turns_round(struct turns *turns, size_t strategy, struct turns_outc
 /* Whether FERRY_BENCH_SPOIL names the strategy, whose results are then to be made wrong: to see that it is noticed. */
 bool turns_spoils(const struct turns_strategy *strategy);
 
-/* The table's parts, and the file's cases. */
+/* The table's parts, and the file's cases: strategies that were measured. */
 void turns_print_head(const struct turns *turns);
 void turns_print_size(const struct turns *turns, struct turns_size *size);
 void turns_print_crossings(const struct turns *turns);

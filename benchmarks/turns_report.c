@@ -86,6 +86,6 @@ static void report_outcome(const struct turns *turns, struct turns_size *size, s
 void turns_report(const struct turns *turns) {
     for (size_t i = 0; i < turns->nsizes; i++)
         for (size_t s = 0; s < turns->suite->n; s++)
-            if (turns_takes_part(turns, s, turns->sizes[i].bytes))
+            if (turns->sizes[i].outcomes[s].samples.n)
                 report_outcome(turns, &turns->sizes[i], s);
 }

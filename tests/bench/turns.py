@@ -1,5 +1,6 @@
 """The suites `transfer`, `pingpong` and `producer`: their strategies, what crosses, and that a wrong result is noticed."""
 import os
+import subprocess
 
 import suite
 
@@ -87,8 +88,27 @@ def check_groups(bench):
     bench.check(found[0] == found[1], f"{found}")
     result = bench.run("bench", "transfer", "--size", "2M,4M", "--runs", "3", FERRY_LIMIT="4M")
     bench.check(result.returncode == 0 and "Left out: 4 MiB" in result.stdout and ", 2 MiB: at best" in result.stdout, result.stdout)
+    result = bench.run("bench", "producer", "--size", "4M,8M", "--runs", "3", FERRY_LIMIT="16M")  # sums lie beside the buffers
+    bench.check(result.returncode == 0 and "Left out: 8 MiB" in result.stdout and ", 4 MiB: at best" in result.stdout, f"{result}")
     result = bench.run("bench", "transfer", "--size", "4M", FERRY_LIMIT="4M")
     bench.check(result.returncode == 1 and "FERRY_LIMIT" in result.stderr, result.stderr)
+
+
+def run_in_little(bench, *arguments):
+    """With 1 GiB of addresses."""
+    return subprocess.run(["sh", "-c", 'ulimit -v 1048576 && exec "$@"', "sh", bench.program, *arguments], cwd=bench.folder,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def check_broken_off(bench):
+    """A size for which there is no memory ends the suite: the file has what was measured before."""
+    if run_in_little(bench, "--version").returncode != 0:
+        return  # a sanitizer needs more than that
+    path = os.path.join(bench.folder, "broken.json")
+    result = run_in_little(bench, "bench", "pingpong", "--size", "64K,1G", "--runs", "3", "--json", path)
+    bench.check(result.returncode == 1 and "broke off" in result.stderr, f"{result}")
+    found = [(case["strategy"], case["bytes"], case["runs"]) for case in bench.read(path)["cases"]]
+    bench.check(found == [(name, 1 << 16, 3) for name in MANAGED["pingpong"]], f"{found}")
 
 
 def check_alternating(bench):
@@ -105,6 +125,7 @@ def check(bench):
         check_wrong(bench, "transfer", "pinned, pipelined")
     else:
         check_groups(bench)
+        check_broken_off(bench)
         check_alternating(bench)
 
 
