@@ -14,11 +14,11 @@ void cg_run(const struct cg *cg) {
     ferry_array offsets = array_on_device(FERRY_INT32, cg->rows + 1), b = array_new(FERRY_FLOAT64, cg->rows);
     ferry_array columns = array_on_device(FERRY_INT32, cg->elements);
     ferry_array values = array_on_device(FERRY_FLOAT64, cg->elements);
-    ferry_array x = array_on_device(FERRY_FLOAT64, cg->rows), r = array_on_device(FERRY_FLOAT64, cg->rows);
-    ferry_array p = array_on_device(FERRY_FLOAT64, cg->rows), q = array_on_device(FERRY_FLOAT64, cg->rows);
-    ferry_array products = array_on_device(FERRY_FLOAT64, cg->parts),
-                squares = array_on_device(FERRY_FLOAT64, cg->parts);
-    ferry_array rho = array_on_device(FERRY_FLOAT64, PAGE_DOUBLES), residual = array_new(FERRY_FLOAT64, 1);
+    ferry_array x = array_of_kernels(FERRY_FLOAT64, cg->rows), r = array_of_kernels(FERRY_FLOAT64, cg->rows);
+    ferry_array p = array_of_kernels(FERRY_FLOAT64, cg->rows), q = array_of_kernels(FERRY_FLOAT64, cg->rows);
+    ferry_array products = array_of_kernels(FERRY_FLOAT64, cg->parts),
+                squares = array_of_kernels(FERRY_FLOAT64, cg->parts);
+    ferry_array rho = array_of_kernels(FERRY_FLOAT64, PAGE_DOUBLES), residual = array_new(FERRY_FLOAT64, 1);
     ferry_array rounded = array_at_home(FERRY_FLOAT32, cg->rows);
     const double *squares_left = residual.view.data;
     lap("allocate");

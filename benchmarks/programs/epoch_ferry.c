@@ -16,8 +16,8 @@ void epoch_run(const struct epoch *epoch) {
         CHECK(ferry_stream_create(0, &streams[i]));
     }
     weights = array_on_device(FERRY_FLOAT32, FIELDS);
-    gradients = array_on_device(FERRY_FLOAT32, GROUPS * FIELDS);
-    losses = array_on_device(FERRY_FLOAT64, GROUPS);
+    gradients = array_of_kernels(FERRY_FLOAT32, GROUPS * FIELDS);
+    losses = array_of_kernels(FERRY_FLOAT64, GROUPS);
     memset(weights.view.data, 0, FIELDS * sizeof(float));
     lap("allocate");
     for (int batch = 0; batch < epoch->batches; batch++) {

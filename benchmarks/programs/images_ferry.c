@@ -12,8 +12,8 @@ void images_run(const struct images *images) {
     lap_start();
     for (int i = 0; i < 2; i++) {
         values[i] = array_touched(FERRY_UINT8, (int64_t)images->most_bytes);
-        blurred[i] = array_on_device(FERRY_UINT16, (int64_t)images->most_bytes);
-        both[i] = array_on_device(FERRY_UINT8, (int64_t)images->most_bytes);
+        blurred[i] = array_of_kernels(FERRY_UINT16, (int64_t)images->most_bytes);
+        both[i] = array_of_kernels(FERRY_UINT8, (int64_t)images->most_bytes);
         edges[i] = array_at_home(FERRY_UINT8, (int64_t)images->most_bytes);
         CHECK(ferry_stream_create(0, &streams[i]));
     }

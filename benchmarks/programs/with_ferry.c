@@ -102,6 +102,13 @@ ferry_array array_on_device(ferry_dtype dtype, int64_t n) {
     return array;
 }
 
+ferry_array array_of_kernels(ferry_dtype dtype, int64_t n) {
+    ferry_array array = array_on_device(dtype, n);
+    CHECK(ferry_prefetch(&array.view, 0, NULL));
+    CHECK(ferry_sync(NULL));
+    return array;
+}
+
 static void touch(void *context, int64_t first, int64_t last) {
     memset((char *)context + first, 0, (size_t)(last - first));
 }
