@@ -27,11 +27,11 @@ ferry_kernel *kernel_open(const char *name, ferry_host_kernel host);
                        stream))
 
 /*
- * New arrays of one dimension. `array_new`: the library finds out where it belongs. `array_on_device`: the host fills it
- * and kernels use it all the time, so that it goes to the device when it is first used, and stays. `array_of_kernels`:
- * only kernels use it, so that its pages are made there, as cudaMalloc's are. `array_touched`: zeros, the host has
- * written to its pages, as to those of cudaMallocHost. `array_at_home`: the same, for what kernels write and the host
- * then reads: they store it across the bus.
+ * New arrays of one dimension. `array_new`: the library finds out where it belongs. `array_on_device`: the host fills
+ * it and kernels use it all the time, so that it goes to the device when it is first used, and stays.
+ * `array_of_kernels`: only kernels use it, so that its pages are made there, as cudaMalloc's are. `array_touched`:
+ * zeros, the host has written to its pages, as to those of cudaMallocHost. `array_at_home`: the same, for what kernels
+ * write and the host then reads: they store it across the bus.
  */
 ferry_array array_new(ferry_dtype dtype, int64_t n);
 ferry_array array_on_device(ferry_dtype dtype, int64_t n);
