@@ -3,9 +3,7 @@
 Strategies take turns, so that whatever the machine does meanwhile happens to all; medians; data without a pattern.
 """
 import contextlib
-import math
 import platform
-import statistics
 import time
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
@@ -13,6 +11,7 @@ import numpy as np
 
 import ferry
 import machine
+import result_file
 
 UFUNCS = "cos sin tan log log2 log10 log1p exp isnan isfinite".split()
 Call = Callable[[], Any]
@@ -27,13 +26,11 @@ class Report:
 
     def case(self, case: str, strategy: str, nbytes: int, ms: List[float], limit_ms: Optional[float] = None) -> float:
         """Adds the times of one strategy, beside what the machine allows; returns their median in ms."""
-        median = statistics.median(ms)
-        row = {"case": case, "strategy": strategy, "bytes": nbytes, "runs": len(ms), "median_ms": median,
-               "q1_ms": quantile(ms, 0.25), "q3_ms": quantile(ms, 0.75), "min_ms": min(ms), "max_ms": max(ms)}
+        row = {"case": case, "strategy": strategy, "bytes": nbytes, **result_file.spread(ms)}
         if limit_ms is not None:
-            row.update(limit_ms=limit_ms, share=limit_ms / median)
+            row.update(limit_ms=limit_ms, share=limit_ms / row["median_ms"])
         self.cases.append(row)
-        return median
+        return float(row["median_ms"])
 
     def void(self, case: str, strategy: str, nbytes: int, problem: str) -> None:
         """A strategy whose result was wrong has no time."""
@@ -49,19 +46,6 @@ class Report:
 
     def at_most(self, name: str, figure: float, limit: float) -> None:
         self.check(name, figure, figure <= limit, f"at most {limit:g}")
-
-
-def quantile(values: List[float], share: float) -> float:
-    """Between the two nearest of the sorted values, as NumPy's default has it."""
-    ordered = sorted(values)
-    place = share * (len(ordered) - 1)
-    below = int(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
-
-
-def geometric_mean(values: List[float]) -> float:
-    return math.exp(statistics.fmean(math.log(value) for value in values))
 
 
 @contextlib.contextmanager

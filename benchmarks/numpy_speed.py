@@ -14,13 +14,15 @@ import os
 import statistics
 import sys
 import time
+from statistics import geometric_mean
 from typing import Any, Dict, List
 
 import numpy as np
 
 import ferry
 from measuring import (
-    UFUNCS, Call, Report, as_for, environment, equal, geometric_mean, interleaved, ordinary, random_like, without_ferry)
+    UFUNCS, Call, Report, as_for, environment, equal, interleaved, ordinary, random_like, without_ferry)
+from result_file import writable
 
 try:
     import cupy as cp
@@ -240,7 +242,7 @@ def crossings(report: Report, count: int) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json")
+    parser.add_argument("--json", type=writable)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--part", action="append", choices=PARTS)
     parser.add_argument("--elements", type=int, default=10_000_000)

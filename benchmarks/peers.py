@@ -16,19 +16,20 @@ import argparse
 import importlib.util
 import json
 import os
-import statistics
 import sys
 import time
 from dataclasses import dataclass, field
+from statistics import geometric_mean
 from typing import Any, Callable, Dict, List, Optional
 
 import numpy as np
 
 import ferry
 import peer_libraries
-from measuring import UFUNCS, Report, as_for, environment, equal, geometric_mean, without_ferry
+from measuring import UFUNCS, Report, as_for, environment, equal, without_ferry
 from peer_libraries import Peer
 from peer_limits import Limits, measure_limits
+from result_file import writable
 
 PARTS = ["ufuncs", "slices", "reductions", "products", "creations"]
 LEARNING, LEAST, MOST = 2, 3, 15
@@ -222,7 +223,7 @@ def by_reason(left_out: List[Dict[str, str]]) -> Dict[Any, List[str]]:
 
 def arguments(given: Optional[List[str]]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json")
+    parser.add_argument("--json", type=writable)
     parser.add_argument("--time", type=float, default=100, help="seconds in all, about (default %(default)s)")
     parser.add_argument("--elements", type=int, default=10_000_000, help="of an array (default 10,000,000)")
     parser.add_argument("--part", action="append", choices=PARTS)

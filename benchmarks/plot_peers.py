@@ -8,8 +8,8 @@ format that matplotlib writes, which it needs.
 """
 import json
 import math
-import statistics
 import sys
+from statistics import geometric_mean
 from typing import Any, Dict, List, Optional, Tuple
 
 UFUNCS = "cos sin tan log log2 log10 log1p exp isnan isfinite".split()
@@ -18,10 +18,6 @@ FERRY, OTHERS, LIMIT = "#d55e00", "#0072b2", "#000000"
 WAYS = {"{name} of {dtype}, host to host": "host to host", "{name} of {dtype}, resident": "resident",
         "{name} of {dtype}": "host to host"}
 Bar = Tuple[str, float, Optional[float]]
-
-
-def geometric_mean(values: List[float]) -> float:
-    return math.exp(statistics.fmean(math.log(value) for value in values))
 
 
 def bus_ms(name: str, dtype: str, nbytes: int) -> float:

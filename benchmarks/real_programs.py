@@ -27,11 +27,14 @@ from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import machine
+from result_file import from_one, spread, writable
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "benchmarks" / "programs"
 TERRAIN = "jacksboro_fault_dem.npz"
 VERSIONS = ("explicit", "ferry")
+# What all programs of a version have in common beside the kernels: not counted as theirs.
+SHARED = {"explicit": ("with_cuda.h", "with_cuda.cu"), "ferry": ("with_ferry.h", "with_ferry.c")}
 GIB = 1 << 30
 PROCESS_S = 120  # after which a process counts as failed
 
@@ -157,7 +160,7 @@ def run(place: Place, program: Program, size: Size, version: str, digested: bool
 
 def measure(place: Place, sizes: Dict[Program, Size], runs: int, time_s: float) -> Dict[Program, Dict[str, List[Run]]]:
     """The first round is not timed; the first two are compared file by file, all by what they say. A program that fails
-    has no runs, and the others go on."""
+    has no runs, and the others go on. Versions change places from round to round."""
     end = time.monotonic() + time_s
     found: Dict[Program, Dict[str, List[Run]]] = {program: {version: [] for version in VERSIONS} for program in sizes}
     left = dict(sizes)
@@ -166,10 +169,10 @@ def measure(place: Place, sizes: Dict[Program, Size], runs: int, time_s: float) 
             break
         for program, size in list(left.items()):
             try:
-                for version in VERSIONS:
+                for version in VERSIONS if turn % 2 == 0 else VERSIONS[::-1]:
                     found[program][version].append(run(place, program, size, version, turn < 2))
-            except subprocess.SubprocessError as error:
-                print(error, file=sys.stderr)
+            except (subprocess.SubprocessError, OSError, ValueError) as error:
+                print(f"{program.name}: {error}", file=sys.stderr)
                 found[program] = {}
                 del left[program]
     return found
@@ -200,11 +203,10 @@ class Report:
     def case(self, program: Program, size: Size, version: str, runs: Sequence[Run], right: bool) -> Dict[str, Any]:
         work = milliseconds(runs, "work")
         case: Dict[str, Any] = {
-            "case": program.name, "strategy": version, "bytes": size.nbytes, "runs": len(work),
-            "median_ms": statistics.median(work), "min_ms": min(work), "max_ms": max(work),
+            "case": program.name, "strategy": version, "bytes": size.nbytes, **spread(work),
             "allocate_ms": statistics.median(milliseconds(runs, "allocate")),
             "input_ms": statistics.median(milliseconds(runs, "input")), "lines": lines_of(program.name)[version],
-            "right": right}
+            "valid": right}
         case.update({name: count for name, count in runs[-1].said.items() if "bytes" in name})
         self.cases.append(case)
         return case
@@ -278,9 +280,9 @@ def compare(options: argparse.Namespace, folder: str) -> Report:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Real programs: explicit copies and ferry.")
     parser.add_argument("programs", nargs="?")
-    parser.add_argument("--json")
+    parser.add_argument("--json", type=writable)
     parser.add_argument("--time", type=float, default=100, help="seconds after which no round begins; default 100")
-    parser.add_argument("--runs", type=int, default=9, help="counted runs of each version, at most; default 9")
+    parser.add_argument("--runs", type=from_one, default=9, help="counted runs of each version, at most; default 9")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--only", action="append", choices=[program.name for program in PROGRAMS])
@@ -291,6 +293,8 @@ def main() -> int:
         for program in PROGRAMS:
             counts = lines_of(program.name)
             print(f"{program.name:8}{counts['explicit']:6} explicit{counts['ferry']:6} ferry")
+        shared = {way: sum(code_lines(SOURCES / name) for name in names) for way, names in SHARED.items()}
+        print(f"shared  {shared['explicit']:6} explicit{shared['ferry']:6} ferry: {' '.join(sum(SHARED.values(), ()))}")
         return 0
     if options.programs is None:
         parser.error("the folder of the programs is missing")

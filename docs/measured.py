@@ -17,6 +17,7 @@ import math
 import re
 import statistics
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Tuple, Union
 
 RESULTS = Path(__file__).resolve().parents[1] / "benchmarks" / "results" / "h200"
@@ -92,10 +93,6 @@ class Results:
             if words[:2] == [program, how] and len(words) > place and re.fullmatch(r"[\d.]+", words[place]):
                 return float(words[place])
         raise Unknown(f"run/table.txt has no {column} of {program}, {how}")
-
-
-def geometric_mean(values: Iterable[float]) -> float:
-    return math.exp(statistics.fmean(math.log(value) for value in values))
 
 
 def bytes_of(text: str) -> int:

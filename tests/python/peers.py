@@ -16,7 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 import peer_libraries  # noqa: E402
 import peers  # noqa: E402
 from harness import Case, main  # noqa: E402
-from measuring import UFUNCS, quantile  # noqa: E402
+from measuring import UFUNCS  # noqa: E402
+from result_file import quantile  # noqa: E402
 
 
 class Wrong(peer_libraries.Peer):

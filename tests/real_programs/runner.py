@@ -46,8 +46,8 @@ def check_command(path, programs, folder):
     cases = {(case["case"], case["strategy"]): case for case in results["cases"]}
     assert set(cases) == {(name, version) for name in ("images", "epoch") for version in ("explicit", "ferry")}, cases
     for case in cases.values():
-        assert case["runs"] == 2 and case["bytes"] > 0 and case["right"], case
-        assert 0 < case["min_ms"] <= case["median_ms"] <= case["max_ms"], case
+        assert case["runs"] == 2 and case["bytes"] > 0 and case["valid"], case
+        assert 0 < case["min_ms"] <= case["q1_ms"] <= case["median_ms"] <= case["q3_ms"] <= case["max_ms"], case
     held = [check["check"] for check in results["checks"]]
     assert not any("time" in name for name in held), f"times on the simulator are held to something: {held}"
 
@@ -55,6 +55,9 @@ def check_command(path, programs, folder):
 def check_refusals(path, programs, folder):
     assert run(path).returncode == 2
     assert run(path, programs, "--only", "sorting").returncode == 2
+    for arguments in ("--runs", "0"), ("--json", Path(folder, "gone", "programs.json")):
+        done = run(path, programs, "--small", *arguments)
+        assert done.returncode == 2 and not done.stdout and str(arguments[1]) in done.stderr, done
     with tempfile.TemporaryDirectory() as empty:
         done = run(path, empty, environment={"FERRY_BACKEND": "cuda"})
     assert done.returncode == 1 and "no nvcc" in done.stderr, done
@@ -69,18 +72,20 @@ def check_refusals(path, programs, folder):
 
 
 def check_failure(runner, folder):
-    """A program that fails is told of, and the others are measured."""
+    """A program that fails, however it does, is told of, and the others are measured."""
     programs = Path(folder, "programs")
     programs.mkdir()
-    for name, status in (("heat", 0), ("cg", 3)):
+    for name, status in (("heat", 0), ("cg", 3), ("epoch", 0)):
         for version in ("on_host", "ferry"):
             script = programs / f"{name}_{version}"
             script.write_text(f'#!/bin/sh\necho \'{{"answer": {{}}, "work_ms": 1}}\'\nexit {status}\n')
             script.chmod(0o755)
+    Path(programs, "epoch_ferry").write_text("#!/bin/sh\necho no JSON\n")
     place = runner.Place(programs, Path(folder), Path(folder, "out"), "on_host")
-    sizes = {program: program.small for program in runner.PROGRAMS if program.name in ("heat", "cg")}
+    sizes = {program: program.small for program in runner.PROGRAMS if program.name in ("heat", "cg", "epoch", "images")}
     found = {program.name: runs for program, runs in runner.measure(place, sizes, 2, 60).items()}
-    assert found["cg"] == {} and len(found["heat"]["ferry"]) == 3, found
+    assert found["cg"] == found["epoch"] == found["images"] == {}, found  # a status, no JSON, no program
+    assert len(found["heat"]["ferry"]) == 3, found
     report = runner.Report()
     runner.judge(report, next(program for program in sizes if program.name == "cg"), sizes, {}, True)
     assert [check["holds"] for check in report.checks] == [False], report.checks
@@ -94,7 +99,7 @@ def check_void(runner):
     report = runner.Report()
     runs = {"explicit": [runner.Run(said, "")] * 2, "ferry": [runner.Run(other, "")] * 2}
     runner.judge(report, program, program.small, runs, True)
-    assert not any("ratio" in case or case["right"] for case in report.cases), report.cases
+    assert not any("ratio" in case or case["valid"] for case in report.cases), report.cases
     assert [check["holds"] for check in report.checks] == [False, True, True], report.checks
 
 
