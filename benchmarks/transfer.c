@@ -3,7 +3,6 @@
 #include "ways.h"
 
 #define SECONDS 100
-#define CHUNKED_BYTES ((size_t)1 << 20) /* smaller arrays are copied as fast whole */
 
 static const struct turns_strategy strategies[] = {
     {.name = "pageable", .needs_cuda = true, .in_x = 1, .out_x = 1, .way = &way_pageable},
@@ -12,7 +11,7 @@ static const struct turns_strategy strategies[] = {
      .needs_cuda = true,
      .in_x = 1,
      .out_x = 1,
-     .least_bytes = CHUNKED_BYTES,
+     .least_bytes = WAYS_CHUNKED_BYTES,
      .way = &way_pipelined},
     {.name = "pinned, zero-copy", .needs_cuda = true, .in_x = 1, .out_x = 1, .way = &way_zero_copy},
     {.name = "read-mostly",

@@ -11,6 +11,7 @@
 #include "turns.h"
 
 #define WAYS_STREAMS 3 /* of the pipelined copies: one each for the way in, the kernel and the way out */
+#define WAYS_CHUNKED_BYTES ((size_t)4 << 20) /* smaller arrays are copied faster whole */
 
 enum way_kernel {
     WAY_LOG,   /* y = log x */

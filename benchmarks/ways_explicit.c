@@ -4,8 +4,9 @@
 #include "explicit.h"
 #include "ways.h"
 
-#define CHUNKS 16 /* of an array that is copied in chunks, unless they would be larger than */
-#define CHUNK_BYTES ((size_t)16 << 20)
+#define CHUNKS 16 /* of an array that is copied in chunks, unless they would be smaller or larger than */
+#define CHUNK_LEAST_BYTES ((size_t)512 << 10) /* what takes as long to cross as to ask for */
+#define CHUNK_MOST_BYTES ((size_t)16 << 20)
 #define PAGE_BYTES ((size_t)4096)
 
 enum { X, Y, ARRAYS };
@@ -112,7 +113,8 @@ static ferry_status copy_whole(struct trip *trip) {
 
 static size_t chunk_elements(const struct trip *trip) {
     size_t bytes = (trip->bytes / CHUNKS + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-    return (bytes < CHUNK_BYTES ? bytes : CHUNK_BYTES) / sizeof(double);
+    bytes = bytes < CHUNK_LEAST_BYTES ? CHUNK_LEAST_BYTES : bytes;
+    return (bytes < CHUNK_MOST_BYTES ? bytes : CHUNK_MOST_BYTES) / sizeof(double);
 }
 
 /* One chunk's way out goes on beside the next one's way in. */

@@ -22,7 +22,7 @@ SIZES = 4096, 1 << 16, 4 << 20
 def check_rows(bench, name, results):
     strategies = MANAGED[name] + (EXPLICIT[name] if bench.on_device else ())
     expected = {(strategy, size) for strategy in strategies for size in SIZES
-                if strategy != "pinned, pipelined" or size >= 1 << 20}
+                if strategy != "pinned, pipelined" or size >= 4 << 20}
     found = {(case["strategy"], case["bytes"]): case for case in results["cases"]}
     bench.check(set(found) == expected and len(results["cases"]) == len(expected), f"{name}: {set(found) ^ expected}")
     for key, case in found.items():
@@ -122,7 +122,7 @@ def check(bench):
         check_suite(bench, name)
         check_wrong(bench, name, "auto")
     if bench.on_device:
-        check_wrong(bench, "transfer", "pinned, pipelined")
+        check_wrong(bench, "transfer", "pinned, zero-copy")
     else:
         check_groups(bench)
         check_broken_off(bench)
