@@ -110,7 +110,10 @@ at; *resident*, over and over on operands that stay, with the result left there;
 """, needs=["peers"], tables=[("", tables.peer_ufuncs), ("The rest:", tables.peer_rest)], plots=["peers"]),
     Part("Real programs", """
 Five programs, each in a version with explicit copies and in one on ferry, with the same kernels
-(`benchmarks/real_programs.py`).
+(`benchmarks/real_programs.py`). The first three columns are of the work alone, which begins when all memory has been
+made and the input lies in it. A prefetch to the device takes the host's pages out of its page tables as it goes, which
+a copy does not, and so it is slower: where ferry is behind in a program that begins by moving what it computes from,
+`kmeans` or `cg`, that is why. Making pinned memory is dear, which the fourth column counts, and the filling with it.
 """, needs=["programs"], tables=[("", tables.programs)], plots=["programs"]),
     Part("When managed memory loses, and why", """
 **Pages come home slowly.** The driver migrates in blocks of 2 MiB, but what it gives back to the host it maps in

@@ -42,18 +42,11 @@ int64_t kmeans_moved(const struct kmeans *kmeans, const double *tallies) {
     return (int64_t)moved;
 }
 
-/* The picture has a shade for each cluster. */
-void kmeans_answer(const struct kmeans *kmeans, int iterations, const double *tallies, const int *labels) {
+void kmeans_answer(const struct kmeans *kmeans, int iterations, const double *tallies, const uint8_t *shades) {
     double inertia = 0;
-    uint8_t *shades = malloc((size_t)kmeans->points);
-    if (shades == NULL)
-        fail("no memory for a picture");
     for (int i = 0; i < kmeans->blocks; i++)
         inertia += tallies[2 * i];
-    for (int i = 0; i < kmeans->points; i++)
-        shades[i] = (uint8_t)(labels[i] * 255 / (CLUSTERS - 1));
     picture_write(kmeans->picture, kmeans->columns, kmeans->points / kmeans->columns, 1, shades);
-    free(shades);
     answer_number("iterations", iterations);
     answer_number("inertia", inertia);
 }

@@ -69,3 +69,13 @@ KERNEL kmeans_centre(const float *points, const int *labels, float *centres, int
     }
 }
 SIMULATED(kmeans_centre, ARGUMENT(float *, 0), ARGUMENT(int *, 1), ARGUMENT(float *, 2), ARGUMENT(int, 3))
+
+/* The picture has a shade for each cluster. */
+KERNEL kmeans_paint(const int *labels, unsigned char *shades, int n) {
+    EACH_THREAD(t) {
+        int i = BLOCK * THREADS + t;
+        if (i < n)
+            shades[i] = (unsigned char)(labels[i] * 255 / (CLUSTERS - 1));
+    }
+}
+SIMULATED(kmeans_paint, ARGUMENT(int *, 0), ARGUMENT(unsigned char *, 1), ARGUMENT(int, 2))

@@ -25,7 +25,7 @@ void kmeans_fill(const struct kmeans *kmeans, float *points);
 void kmeans_start(const struct kmeans *kmeans, float *centres);
 /* How many points have changed their cluster, from each block's two figures. */
 int64_t kmeans_moved(const struct kmeans *kmeans, const double *tallies);
-void kmeans_answer(const struct kmeans *kmeans, int iterations, const double *tallies, const int *labels);
+void kmeans_answer(const struct kmeans *kmeans, int iterations, const double *tallies, const uint8_t *shades);
 
 /* Of the version. */
 void kmeans_run(const struct kmeans *kmeans);

@@ -74,9 +74,9 @@ def cg_crossing(inputs, answer):
 
 
 def kmeans_crossing(inputs, answer):
-    """The points, their clusters, and two figures per iteration of every block of 256 points."""
+    """The points, a shade for each, and two figures per iteration of every block of 256 points."""
     points = (344 - 3) * (403 - 3)
-    return both_ways(points * 16 * 4, points * 4 + answer["iterations"] * (points + 255) // 256 * 16)
+    return both_ways(points * 16 * 4, points + answer["iterations"] * (points + 255) // 256 * 16)
 
 
 def both_ways(inward, outward):
