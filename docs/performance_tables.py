@@ -67,7 +67,7 @@ def by_size(suite: str) -> Callable[[Results], str]:
 def allocation(results: Results) -> str:
     """ns for a block, with one thread and with as many as there were."""
     rows = [row for row in results.cases("alloc") if "threads" in row]
-    ends = {1, max(row["threads"] for row in rows)}
+    ends = {1, max((row["threads"] for row in rows), default=1)}
     return pivoted([row for row in rows if row["threads"] in ends],
                    lambda row: f"{row['case']}, {size_text(row['bytes'])}", lambda row: short(ns_of_one(row)),
                    "ns a block")
