@@ -62,7 +62,13 @@ direction after the other, loads and stores across the bus both at once.
 """, needs=["placement"], tables=[("", tables.host_to_host)]),
     Part("Every way to a kernel and back", """
 The same for every way to get there that programs use, by size (`ferry bench transfer`; ms).
-""", needs=["transfer"], tables=[("", tables.by_size("transfer"))], plots=["transfer"]),
+""", needs=["transfer"], tables=[("", tables.by_size("transfer"))], plots=["transfer"], after="""
+`auto` does what a kernel on pinned zero-copy memory does, and is as fast; whole copies use one direction at a time and
+take longer at every size. Faster than it from some hundred MiB on is one way alone: pinned memory in chunks through
+three streams, two arrays and a loop by hand, which fills both directions at the rate of the copy engines. Whatever
+migrates pages home loses, for the reason below. From some hundred KiB to some tens of MiB every way falls behind its
+limit, copies too: the host has just written x, and what lies in its caches crosses the bus more slowly.
+"""),
     Part("Kernels in a row", """
 x → t → u → … → y, ten kernels, the host writing x before and reading y afterwards (`ferry bench placement`; ms):
 under `auto`, and in orders written by hand. Temporaries on the device cost next to nothing; x and y are best left on
@@ -97,7 +103,13 @@ the host.
     Part("Allocation", """
 A block allocated and freed (`ferry bench alloc`; ns), with one thread and with as many as the machine has cores.
 """, needs=["alloc"], plots=["alloc"], tables=[
-        ("", tables.allocation), ("Recorded traces, and fresh memory against recycled:", tables.traces)]),
+        ("", tables.allocation), ("Recorded traces, and fresh memory against recycled:", tables.traces)], after="""
+By itself a thread pays what a bare arena of the same jemalloc takes, and some bookkeeping. Threads that go beyond their
+caches at the same time wait for one another, much longer than stock jemalloc lets them: a heap is one arena, in which
+each finds the warm memory that another has freed, and not one for every thread. The driver's allocators are behind by
+orders of magnitude, its pools by less. Fresh managed memory is dear to fill, since the driver makes it page by page;
+recycled, it is filled as fast as any or faster, which is why the heap keeps what has been freed.
+"""),
     Part("Unmodified NumPy", """
 Ten ufuncs over 10,000,000 elements in one process, geometric means (`benchmarks/numpy_speed.py`; ms). The host has
 just written x, and reads the result afterwards, which is not timed here; with `again` the same call is made over and
@@ -113,7 +125,8 @@ Five programs, each in a version with explicit copies and in one on ferry, with 
 (`benchmarks/real_programs.py`). The first three columns are of the work alone, which begins when all memory has been
 made and the input lies in it. A prefetch to the device takes the host's pages out of its page tables as it goes, which
 a copy does not, and so it is slower: where ferry is behind in a program that begins by moving what it computes from,
-`kmeans` or `cg`, that is why. Making pinned memory is dear, which the fourth column counts, and the filling with it.
+`kmeans` or `cg`, that is why. `heat`, `images` and `epoch` cross the bus in either version as it is needed, and differ
+by less than their own runs do (`programs.json` has the least and the most). Making pinned memory is dear, which the fourth column counts, and the filling with it.
 """, needs=["programs"], tables=[("", tables.programs)], plots=["programs"]),
     Part("When managed memory loses, and why", """
 **Pages come home slowly.** The driver migrates in blocks of 2 MiB, but what it gives back to the host it maps in
