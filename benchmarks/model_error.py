@@ -5,9 +5,10 @@
 
 MEASURED is a suite's file from a device (`ferry bench SUITE --json`), MODELLED the same suite's from the simulator.
 Cases are the same when case, strategy and bytes are; what only one file has (explicit copies, sizes) is left out, and
-counted. The prediction of a case is what the virtual clock says, and what the host's own part takes, which that does
-not count: on the modelled machine, where MODELLED has it (`host_ms`); else as MEASURED has it alone, without any
-strategy (`limit_host_ms`). Nothing else of it comes from MEASURED. Its error is |prediction / measured - 1|.
+counted; rows that are void are not there. The prediction of a case is what the virtual clock says, and what the host's
+own part takes, which that does not count: on the modelled machine, where MODELLED has it (`host_ms`); else as MEASURED
+has it alone, without any strategy (`limit_host_ms`). Nothing else of it comes from MEASURED. Its error is
+|prediction / measured - 1|.
 
 A table: of all cases, and of those of a size, a kernel, an action, a number of passes, by strategy: the median error,
 the share of cases within 15 %, the share within what was itself measured, from the least to the greatest run, and the
@@ -31,7 +32,7 @@ def load(path, clock):
         results = json.load(stream)
     if results["clock"] != clock:
         sys.exit(f"{path}: its times are {results['clock']}; {clock} ones are wanted here")
-    return results
+    return {**results, "cases": [case for case in results["cases"] if case.get("valid", True)]}
 
 
 def by_key(results):

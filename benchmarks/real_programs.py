@@ -7,7 +7,8 @@
 
 PROGRAMS is the folder of the programs as they were built (benchmarks/programs in the build). Each version is a process
 of its own; they take turns, after a round that is not counted, until each has run N times or the time is over. What the
-processes say, and the files that they write in the first two rounds, have to be the same: else the program is void.
+processes say, and the files that they write in the first two rounds, have to be the same: else the program is void, and the
+exit status is 1.
 `--small` takes sizes for the simulator, `--check` makes what does not hold an error. Without a device the explicit
 versions run on a stand-in for CUDA's runtime, and times say nothing. k-means needs the terrain among matplotlib's
 sample data, jacksboro_fault_dem.npz: --data, .deps/ or an installed matplotlib; without it that program is left out.
@@ -195,6 +196,7 @@ class Report:
     def __init__(self) -> None:
         self.cases: List[Dict[str, Any]] = []
         self.checks: List[Dict[str, Any]] = []
+        self.void = 0  # programs that failed, or whose versions differ
 
     def check(self, name: str, figure: float, holds: bool, limit: str) -> None:
         self.checks.append({"check": name, "figure": figure, "limit": limit, "holds": holds})
@@ -215,8 +217,10 @@ class Report:
 def judge(report: Report, program: Program, size: Size, found: Dict[str, List[Run]], timed: bool) -> None:
     if not found:
         report.check(f"{program.name}: processes that failed", 1, False, "none")
+        report.void += 1
         return
     right = agrees(found)
+    report.void += not right
     explicit, ferry = (report.case(program, size, version, found[version], right) for version in VERSIONS)
     ratio = ferry["median_ms"] / explicit["median_ms"]
     whole = [sum(case[part] for part in ("allocate_ms", "input_ms", "median_ms")) for case in (explicit, ferry)]
@@ -304,7 +308,8 @@ def main() -> int:
         facts = machine.facts(os.environ["FERRY_BACKEND"])
         results = {**facts, "cases": report.cases, "checks": report.checks}
         Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
-    return 1 if options.check and not all(check["holds"] for check in report.checks) else 0
+    failed = options.check and not all(check["holds"] for check in report.checks)
+    return 1 if failed or report.void else 0
 
 
 if __name__ == "__main__":

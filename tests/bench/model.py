@@ -45,16 +45,17 @@ def run(bench, *arguments):
 def by_hand(bench):
     """Two small files: predictions 1.1, 1.5 and half of what was measured, and 1.12."""
     measured = [case("a", "one", 1, action="read"), case("b", "one", 2, action="none"),
-                case("c", "one", 4, action="read"), case("a", "two", 1, limit_host_ms=0.1), case("a", "pinned", 1)]
+                case("c", "one", 4, action="read"), case("a", "two", 1, limit_host_ms=0.1), case("a", "pinned", 1),
+                case("e", "two", 1, valid=False)]
     modelled = [case("a", "one", 0.6, host_ms=0.5), case("b", "one", 3), case("c", "one", 2), case("a", "two", 1.02),
-                case("d", "one", 1)]
+                case("d", "one", 1), case("e", "two", 5)]
     return write(bench, "measured.json", "real", measured), write(bench, "modelled.json", "modelled", modelled)
 
 
 def check_arithmetic(bench):
     path = os.path.join(bench.folder, "error.json")
     result = run(bench, *by_hand(bench), "--json", path)
-    bench.check(result.returncode == 0 and "4 cases in both files, 1 only measured, 1 only modelled" in result.stdout,
+    bench.check(result.returncode == 0 and "4 cases in both files, 1 only measured, 2 only modelled" in result.stdout,
                 f"{result}")
     with open(path) as stream:
         error = json.load(stream)
