@@ -7,8 +7,8 @@
 
 PROGRAMS is the folder of the programs as they were built (benchmarks/programs in the build). Each version is a process
 of its own; they take turns, after a round that is not counted, until each has run N times or the time is over. What the
-processes say, and the files that they write in the first two rounds, have to be the same: else the program is void, and the
-exit status is 1.
+processes say, and the files that they write in the first two rounds, have to be the same: else the program is void, and
+the exit status is 1.
 `--small` takes sizes for the simulator, `--check` makes what does not hold an error. Without a device the explicit
 versions run on a stand-in for CUDA's runtime, and times say nothing. k-means needs the terrain among matplotlib's
 sample data, jacksboro_fault_dem.npz: --data, .deps/ or an installed matplotlib; without it that program is left out.

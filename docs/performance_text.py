@@ -124,9 +124,10 @@ at; *resident*, over and over on operands that stay, with the result left there;
 Five programs, each in a version with explicit copies and in one on ferry, with the same kernels
 (`benchmarks/real_programs.py`). The first three columns are of the work alone, which begins when all memory has been
 made and the input lies in it. A prefetch to the device takes the host's pages out of its page tables as it goes, which
-a copy does not, and so it is slower: where ferry is behind in a program that begins by moving what it computes from,
-`kmeans` or `cg`, that is why. `heat`, `images` and `epoch` cross the bus in either version as it is needed, and differ
-by less than their own runs do (`programs.json` has the least and the most). Making pinned memory is dear, which the fourth column counts, and the filling with it.
+a copy does not, and so it is slower: that is what `kmeans`, which begins by moving its points, is behind by, and a part
+of what `cg` is; where the rest of that goes has not been found. `heat`, `images` and `epoch` cross the bus in either
+version as it is needed, and differ by less than their own runs do (`programs.json` has the least and the most). Making
+pinned memory is dear, which the fourth column counts, and the filling with it.
 """, needs=["programs"], tables=[("", tables.programs)], plots=["programs"]),
     Part("When managed memory loses, and why", """
 **Pages come home slowly.** The driver migrates in blocks of 2 MiB, but what it gives back to the host it maps in
