@@ -17,6 +17,9 @@
  *   kernel on one page at home 12.5 µs until the host has its result (the same). remote_us: from afar it takes 1.0 to
  *   1.6 µs longer than on the device.
  * - device_memory: logarithms of 1 GiB 4.04 TB/s, negated in place 4.18, added up 4.45.
+ * - second_us, gpu_few_us: the suite `transfer` (benchmarks/results/h200/transfer.json). With y discarded, a second
+ * call on the stream that brings x, 64 KiB to 4 MiB take 56 to 156 µs longer than with y brought by the same call; and
+ * 4 and 16 KiB under the policy `none` 79 and 84 µs beside the host's faults and the launch.
  * - fault_…, gpu_…_us, cpu_fault_us: 64 KiB, 1 MiB, and 64 MiB whole or sixteen pages of it, under the policy `none`.
  *   One thread that faulted 1 GiB home took 126 to 254 ms on several days, 152 and 193 in the first measurements;
  * kernels that faulted 1 GiB in took 192 ms then, 110 in that file.
@@ -37,8 +40,8 @@
 #define DRIVER_COSTS                                                                                                   \
     .fill_device_ms = 5.1, .discard_to_device_ms = 7.0, .settled_ms = 1.205, .call_us = 3.7, .start_to_device_us = 22, \
     .start_to_host_us = 40, .further_to_device_us = 30, .further_to_host_us = 70, .launch_us = 4.6, .kernel_us = 2.5,  \
-    .seen_us = 3.9, .remote_us = 1.4, .gpu_fault_us = 130, .gpu_replay_us = 130, .gpu_group_us = 60,                   \
-    .cpu_fault_us = 8, .observe_us = 0.4
+    .seen_us = 3.9, .remote_us = 1.4, .second_us = 80, .gpu_few_us = 80, .gpu_fault_us = 130, .gpu_replay_us = 130,    \
+    .gpu_group_us = 60, .cpu_fault_us = 8, .observe_us = 0.4
 
 /* Stores are posted: a kernel ends when the last of them have so far to go. The host learns of it after they arrive. */
 #define POSTED_NS 1200
@@ -46,6 +49,8 @@
  * at 7.2 TB/s where the memory does 4.1. */
 #define CACHE_TIMES 1.75
 #define REPLAY_BYTES 65536 /* pages that are faulted on together are served together */
+#define FEW_BYTES 32768    /* and so few by one look at them */
+#define QUEUED_BYTES 65536 /* so long is a prefetch on its way that the driver puts off the call after it */
 
 static const struct sim_link links[] = {
     /* All measured. */
@@ -213,6 +218,8 @@ static double start_ns(const struct sim_link *link, const struct sim_work *work)
     double ns = in ? link->start_to_device_us * 1e3 : 0;
     if (home || work->evicted)
         ns += link->start_to_host_us * 1e3;
+    if (work->to_device >= QUEUED_BYTES && work->discarded_to_device)
+        ns += link->second_us * 1e3;
     return ns + further * (home ? link->further_to_host_us : link->further_to_device_us) * 1e3;
 }
 
@@ -244,9 +251,11 @@ static double remote_ns(const struct sim_link *link, const struct sim_work *work
 static double faults_ns(const struct sim_link *link, const struct sim_work *work) {
     if (!work->gpu_faults)
         return 0;
-    bool replayed = work->faulted_to_device + work->faulted_between + work->filled_device > REPLAY_BYTES;
+    uint64_t bytes = work->faulted_to_device + work->faulted_between + work->filled_device;
+    if (bytes <= FEW_BYTES)
+        return link->gpu_few_us * 1e3;
     double us = link->gpu_fault_us + (double)work->gpu_faults * link->gpu_group_us;
-    return (replayed ? us + link->gpu_replay_us : us) * 1e3;
+    return (bytes > REPLAY_BYTES ? us + link->gpu_replay_us : us) * 1e3;
 }
 
 /* Faults, and pages that have to be made first, stop the kernel; otherwise the slowest of its paths to memory decides.

@@ -31,6 +31,8 @@ struct sim_link {
     double launch_us, kernel_us, seen_us; /* a launch: on the host's line; on the stream's; until the host, which
                                              waits for it, knows that it has ended */
     double remote_us;                     /* what a kernel that crosses the bus takes longer, however little */
+    double second_us;                     /* of a move that keeps some contents and loses others: its second call */
+    double gpu_few_us;                    /* all faults of a kernel that faults on 32 KiB or less */
     double gpu_fault_us;                  /* a kernel that faults, until the driver has begun to serve it */
     double gpu_replay_us;                 /* the same once more, where it faults on more than 64 KiB */
     double gpu_group_us;                  /* each block of which pages are brought */

@@ -76,6 +76,10 @@ static ferry_status one_round(size_t strategy, double *seconds, bool *right) {
     return FERRY_OK;
 }
 
+static double host(size_t strategy, size_t bytes) {
+    return way_host_seconds(strategies[strategy].way, bytes);
+}
+
 static ferry_status limit(const struct limits *limits, size_t bytes, struct turns_limit *limit) {
     return ways_limit(limits, WAY_LOG, bytes, limit);
 }
@@ -95,6 +99,7 @@ static enum suite_end run(const struct suite_options *options, char message[SUIT
         .limit = limit,
         .open = open,
         .close = close,
+        .host = host,
         .round = one_round,
     };
     return turns_run(&suite, options, message);

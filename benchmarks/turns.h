@@ -51,6 +51,9 @@ struct turns_suite {
     /* A strategy's arrays. What `open` has made before it fails, `close` undoes: it is called all the same. */
     ferry_status (*open)(size_t strategy, size_t bytes);
     void (*close)(size_t strategy);
+    /* For the virtual clock, which does not count the host's part: the seconds of that, on the modelled machine. NULL:
+     * there is no model of it. */
+    double (*host)(size_t strategy, size_t bytes);
     /* One round: the seconds that count, and whether the result is right. */
     ferry_status (*round)(size_t strategy, double *seconds, bool *right);
 };

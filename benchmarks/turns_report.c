@@ -75,6 +75,8 @@ static void report_outcome(const struct turns *turns, struct turns_size *size, s
     report_number(turns->report, "limit_crossing_ms", 1e3 * size->limit.crossing);
     report_number(turns->report, "limit_kernel_ms", 1e3 * size->limit.kernel);
     report_number(turns->report, "limit_host_ms", 1e3 * size->limit.host);
+    if (turns->modelled && turns->suite->host)
+        report_number(turns->report, "host_ms", 1e3 * turns->suite->host(strategy, size->bytes));
     if (outcome->counted) {
         report_number(turns->report, "to_device_x", outcome->to_device_x);
         report_number(turns->report, "to_host_x", outcome->to_host_x);

@@ -69,6 +69,10 @@ ferry_status ways_limit(const struct limits *limits, enum way_kernel kernel, siz
  * faults the driver serves side by side; the virtual clock charges them one after the other. */
 double trip_touch(const struct trip *trip, bool y, bool loads, bool stores);
 
+/* What the host's part of a round takes on the modelled machine, in which it stores to all of x, and touches y: its
+ * touches, and what its stores keep the device waiting. */
+double way_host_seconds(const struct way *way, size_t bytes);
+
 /* Whether what the host finds in the result is what it has to be: elements all over the array, others each time. With
  * `spoil` one of them is made wrong first. */
 bool trip_right(const struct trip *trip, bool spoil);

@@ -27,6 +27,15 @@ static void rows_add_up(void) {
     CHECK_UINT(sim_link_kernel_cost(link, &local).ns, 523776); /* 2147483648 / 4100: the measured 0.52 to 0.53 ms */
     /* 130 + 130 + 512 × 60 µs, 1073741824 / 14: the measured 110 ms */
     CHECK_UINT(sim_link_kernel_cost(link, &faults).ns, 30980000 + 76695845);
+    struct sim_work few = {.gpu_faults = 2, .faulted_to_device = 28000},
+                    more = {.gpu_faults = 1, .faulted_to_device = 42000};
+    CHECK_UINT(sim_link_kernel_cost(link, &few).ns, 80000 + 2000);
+    CHECK_UINT(sim_link_kernel_cost(link, &more).ns, 190000 + 3000);
+    /* Of which some keep their contents, and behind those others do not; the first is over before the second begins. */
+    struct sim_work mixed = {.to_device = GIB, .discarded_to_device = GIB, .ranges = 2},
+                    short_mixed = {.to_device = 50000, .discarded_to_device = 4096, .ranges = 2};
+    CHECK_UINT(sim_link_move_cost(link, &mixed).ns, 21474836 + 7000000 + 22000 + 30000 + 80000);
+    CHECK_UINT(sim_link_move_cost(link, &short_mixed).ns, 1000 + 27 + 22000 + 30000);
     struct sim_cost cost = sim_link_kernel_cost(link, &both);
     CHECK_UINT(cost.to_device_ns, 25597843);
     CHECK_UINT(cost.to_host_ns, 25597843);
