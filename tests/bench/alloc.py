@@ -96,6 +96,4 @@ def check(bench):
 
 
 os.environ.pop("FERRY_POLICY", None)
-# At a fork jemalloc holds all its locks at once, more than thread sanitizer's deadlock detector counts.
-os.environ["TSAN_OPTIONS"] = os.environ.get("TSAN_OPTIONS", "") + ":detect_deadlocks=0"
 suite.main(check)

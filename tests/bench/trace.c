@@ -96,7 +96,10 @@ static void anonymous_memory_grows_by_what_is_written(void) {
     memset(block, 1, bytes);
     __asm__ volatile("" : : "r"(block) : "memory");
     size_t grown = footprint_anonymous() - before;
-    CHECK(grown >= bytes && grown < bytes + ((size_t)4 << 20));
+    CHECK(grown >= bytes);
+#ifndef __SANITIZE_THREAD__ /* which keeps some times as much about it, anonymous as well */
+    CHECK(grown < bytes + ((size_t)4 << 20));
+#endif
     free(block);
 }
 
