@@ -38,7 +38,7 @@ step() {
         return
     fi
     printf '\n== %s\n' "$name"
-    timeout --kill-after=5 "$limit" bash -c "$(declare -f); $(declare -p build out reuse_s); $(printf '%q ' "$@")" 2>&1 |
+    timeout --kill-after=5 "$limit" bash -c "$(declare -f); $(declare -p build out); $(printf '%q ' "$@")" 2>&1 |
         tee "$out/$name.log" | tail -n 60
     status=${PIPESTATUS[0]}
     [ "$status" -eq 0 ] || failed=1
@@ -185,36 +185,9 @@ foundation() {
     "$build/benchmarks/bench_foundation" --json "$out/foundation.json" --check
 }
 
-placement() {
-    "$build/tools/ferry" bench placement --json "$out/placement.json" --check
-}
-
-transfer() {
-    "$build/tools/ferry" bench transfer --json "$out/transfer.json" --check
-}
-
-pingpong() {
-    "$build/tools/ferry" bench pingpong --json "$out/pingpong.json" --check
-}
-
-producer() {
-    "$build/tools/ferry" bench producer --json "$out/producer.json" --check
-}
-
-alloc() {
-    "$build/tools/ferry" bench alloc --json "$out/alloc.json" --check
-}
-
-launch() {
-    "$build/tools/ferry" bench launch --json "$out/launch.json" --check
-}
-
-stream() {
-    "$build/tools/ferry" bench stream --json "$out/stream.json" --check
-}
-
-reuse() {
-    "$build/tools/ferry" bench reuse --json "$out/reuse.json" --time "$reuse_s" --check
+# suite NAME OPTION…: one of `ferry bench`.
+suite() {
+    "$build/tools/ferry" bench "$1" --json "$out/$1.json" --check "${@:2}"
 }
 
 # What the programs' loader does not find, the toolkit or Python's wheels may have.
@@ -251,16 +224,16 @@ step gpu-tests 380 gpu_tests
 step numpy 120 against_numpy
 step numpy-speed 150 numpy_speed
 step peers $((${FERRY_PEERS_S:-100} + 60)) peers
-step placement 150 placement
-step transfer 150 transfer
-step pingpong 120 pingpong
-step producer 90 producer
-step alloc 150 alloc
-step launch 90 launch
-step stream 90 stream
+step placement 150 suite placement
+step transfer 150 suite transfer
+step pingpong 120 suite pingpong
+step producer 90 suite producer
+step alloc 150 suite alloc
+step launch 90 suite launch
+step stream 90 suite stream
 step run 240 run_programs
 step programs 240 real_programs
-step reuse $((reuse_s + 60)) reuse
+step reuse $((reuse_s + 60)) suite reuse --time "$reuse_s"
 
 printf '\n== summary, %d s\n' "$SECONDS"
 printf '%s\n' "${summary[@]}"

@@ -7,27 +7,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "beside.h"
 #include "run_child.h"
 #include "tool.h"
 
 #define SCRIPT "plot_bench.py"
 #define PYTHON "python3"
 
-/* As installed, and in the build tree; from the command's own folder. */
 static const char *const PLACES[] = {"../" FERRY_DATA_FOLDER "/ferry/" SCRIPT, "../share/ferry/" SCRIPT, "./" SCRIPT};
 
 static int find_script(char path[PATH_MAX]) {
-    char own[PATH_MAX], place[2 * PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
-    own[length < 0 ? 0 : length] = '\0';
-    char *slash = strrchr(own, '/');
-    if (slash)
-        slash[1] = '\0';
-    for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES; i++) {
-        snprintf(place, sizeof place, "%s%s", own, PLACES[i]);
-        if (realpath(place, path))
-            return EXIT_DONE;
-    }
+    char own[PATH_MAX];
+    if (find_beside(PLACES, sizeof PLACES / sizeof *PLACES, path, own))
+        return EXIT_DONE;
     return fail("--plot: " SCRIPT " is not in %s../" FERRY_DATA_FOLDER "/ferry", own);
 }
 

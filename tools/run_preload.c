@@ -10,30 +10,22 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "beside.h"
 #include "run_preload.h"
 #include "tool.h"
 
 #define LIBRARY "libferry-preload.so"
 #define SCRIPTS_MOST 4 /* whose interpreter is a script, and so on */
 
-/* As installed, and in the build tree; from the command's own folder. */
 static const char *const PLACES[] = {"../" FERRY_LIBRARY_FOLDER "/" LIBRARY, "../lib/" LIBRARY, "../preload/" LIBRARY};
 
 static int find_library(char path[PATH_MAX]) {
-    char own[PATH_MAX], place[2 * PATH_MAX];
+    char own[PATH_MAX];
     const char *named = getenv("FERRY_PRELOAD");
     if (named && *named)
         return realpath(named, path) ? EXIT_DONE : fail("FERRY_PRELOAD: %s: %s", named, strerror(errno));
-    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
-    own[length < 0 ? 0 : length] = '\0';
-    char *slash = strrchr(own, '/');
-    if (slash)
-        slash[1] = '\0';
-    for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES; i++) {
-        snprintf(place, sizeof place, "%s%s", own, PLACES[i]);
-        if (realpath(place, path))
-            return EXIT_DONE;
-    }
+    if (find_beside(PLACES, sizeof PLACES / sizeof *PLACES, path, own))
+        return EXIT_DONE;
     return fail(LIBRARY " is neither in %s../" FERRY_LIBRARY_FOLDER " nor where FERRY_PRELOAD says", own);
 }
 
