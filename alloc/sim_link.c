@@ -18,11 +18,11 @@
  *   1.6 µs longer than on the device.
  * - device_memory: logarithms of 1 GiB 4.04 TB/s, negated in place 4.18, added up 4.45.
  * - second_us, gpu_few_us: the suite `transfer` (benchmarks/results/h200/transfer.json). With y discarded, a second
- * call on the stream that brings x, 64 KiB to 4 MiB take 56 to 156 µs longer than with y brought by the same call; and
- * 4 and 16 KiB under the policy `none` 79 and 84 µs beside the host's faults and the launch.
+ *   call on the stream that brings x, 64 KiB to 4 MiB take 56 to 156 µs longer than with y brought by the same call;
+ *   and 4 and 16 KiB under the policy `none` 79 and 84 µs beside the host's faults and the launch.
  * - fault_…, gpu_…_us, cpu_fault_us: 64 KiB, 1 MiB, and 64 MiB whole or sixteen pages of it, under the policy `none`.
  *   One thread that faulted 1 GiB home took 126 to 254 ms on several days, 152 and 193 in the first measurements;
- * kernels that faulted 1 GiB in took 192 ms then, 110 in that file.
+ *   kernels that faulted 1 GiB in took 192 ms then, 110 in that file.
  *
  * wave_bytes: threads that a device holds at once, by its data sheet, times the 16 bytes that each loads before it
  * stores. Such a wave's loads and stores do not overlap: 1 MiB read and written takes 40 µs, the sum of both, 64 MiB

@@ -40,8 +40,8 @@ def toolkit() -> str:
 
 def processor() -> str:
     """FERRY_CPU says it where the system hides it."""
-    model = _first_line("sed", "-n", "s/^model name[^:]*: //p", "/proc/cpuinfo")
-    return os.environ.get("FERRY_CPU") or model or "unknown"
+    model = re.search(r"^model name[^:]*: (.*)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
+    return os.environ.get("FERRY_CPU") or (model[1] if model else "unknown")
 
 
 def facts(backend: str) -> Dict[str, Any]:

@@ -95,8 +95,7 @@ const struct suite suite_pingpong = {
     "pingpong",
     "A kernel changes an array in place, then the host changes all of it, and so on: what every exchange of the array "
     "takes, by copies, by pinned memory that the kernel reaches into, and under every policy, beside what the bus "
-    "would "
-    "allow.",
+    "would allow.",
     "8G",
     false,
     run,

@@ -108,9 +108,8 @@ static enum suite_end run(const struct suite_options *options, char message[SUIT
 const struct suite suite_transfer = {
     "transfer",
     "One kernel from host array to host array, by every way to get there and back: copies from pageable and from "
-    "pinned "
-    "memory, whole and in chunks, pinned memory that the kernel reaches into, managed memory without hints, with "
-    "prefetches, across the bus, read-mostly, and as auto chooses; each beside what the bus would allow.",
+    "pinned memory, whole and in chunks, pinned memory that the kernel reaches into, managed memory without hints, "
+    "with prefetches, across the bus, read-mostly, and as auto chooses; each beside what the bus would allow.",
     "8G",
     false,
     run,
